@@ -70,7 +70,7 @@ async function unknownScripts({ path, text }: Page): Promise<string[]> {
 }
 
 /** Programs of others that the examples call; their options are not ours. */
-const FOREIGN_PROGRAM = /^\s*(?:curl|openssl|podman|pveum|qm|sha256sum)\s/;
+const FOREIGN_PROGRAM = /^\s*(?:curl|openssl|podman|pveum|qm|sha256sum)\s|\brun: \[(?:kubectl|talosctl),/;
 /** Options of theirs that are spoken of alone. */
 const FOREIGN_OPTIONS = ['--privsep', '--project', '--tokens', '--user', '--userns'];
 

@@ -56,6 +56,11 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
       /^src\/state\/(directory-(store|lock)|local-files|process-life)\.ts$|^src\/local\/(text-file|aws-credentials|image-(file|download|sources))\.ts$|^src\/cli\/|^src\/provider\/host\//,
   },
   {
+    name: 'other programs',
+    pattern: /from 'node:child_process'/,
+    allowed: /^src\/local\/(processes|secret|aws-credentials|image-unpack)\.ts$|^src\/cli\/evidence\/proof\.ts$/,
+  },
+  {
     name: 'the process',
     pattern: /\bprocess\.(env|argv|exit|stdout|stderr|on)\b|\bconsole\./,
     allowed: /^src\/cli\/|^src\/provider\/host\//,
@@ -87,6 +92,7 @@ describe('the doors', () => {
     ['const id = randomUUID();', 'ambient randomness'],
     ["import { request } from 'undici';", 'the network'],
     ["import { readFile } from 'node:fs/promises';", 'the file system'],
+    ["import { spawn } from 'node:child_process';", 'other programs'],
     ["console.log('hello');", 'the process'],
   ])('would notice %s', (line, door) => {
     expect(ambientUses([{ path: 'src/engine/planted.ts', text: line }])).toEqual([

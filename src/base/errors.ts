@@ -16,6 +16,7 @@ export type ErrorFamily =
   | 'task'
   | 'file'
   | 'conflict'
+  | 'hook'
   | 'ready'
   | 'state'
   | 'canceled'
@@ -96,6 +97,9 @@ const CODES = {
   CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
   DATA_KEPT: { family: 'conflict', summary: 'Disks are marked as kept' },
   VOLUME_LEFT: { family: 'conflict', summary: 'Volume left behind' },
+  // hook: a program of this machine
+  HOOK_FAILED: { family: 'hook', summary: 'Hook failed' },
+  HOOK_UNKNOWN: { family: 'conflict', summary: 'Hook may have run' },
   // ready: the VM exists but did not become ready
   AGENT_SILENT: { family: 'ready', summary: 'Guest agent silent' },
   NO_ADDRESS: { family: 'ready', summary: 'No address' },

@@ -55,8 +55,24 @@ export const DESTROY_DATA: OptionRow = {
 
 export const DRY_RUN: OptionRow = { flags: '--dry-run', about: 'show the plan, and change nothing' };
 
+/** What to do about the hooks of the file. */
+const HOOK_OPTIONS: readonly OptionRow[] = [
+  { flags: '--no-hooks', about: 'run no hooks' },
+  {
+    flags: '--hook-again <address>',
+    about: 'run a hook of this VM again that an earlier run started and did not end',
+    repeatable: true,
+  },
+  {
+    flags: '--hook-done <address>',
+    about: 'count a hook of this VM as done that an earlier run started and did not end',
+    repeatable: true,
+  },
+];
+
 /** What a move to another node may do. */
 export const MOVING_OPTIONS: readonly OptionRow[] = [
+  ...HOOK_OPTIONS,
   { flags: '--allow-restart', about: 'shut down, move and start VMs that cannot move while they run' },
   {
     flags: '--target-storage <name>',
@@ -70,6 +86,7 @@ export const PLANNING_OPTIONS: readonly OptionRow[] = [
   { flags: '--allow-restart', about: 'restart VMs whose change needs it, even if the file says never' },
   { flags: '--replace <address>', about: 'destroy this VM and create it again', repeatable: true },
   DESTROY_DATA,
+  ...HOOK_OPTIONS,
 ];
 
 /** `when` names the condition under which they apply. */

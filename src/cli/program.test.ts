@@ -45,6 +45,7 @@ describe('the command line', () => {
     expect(await parsed('plan', '--var', 'a=1', '--only', 'vm.a', '--var', 'b=2')).toEqual({
       var: ['a=1', 'b=2'],
       only: ['vm.a'],
+      hooks: true,
     });
     expect(await parsed('sim', '--seed', '7')).toMatchObject({ seed: '7', speed: '1', world: 'default' });
   });

@@ -115,15 +115,26 @@ class Execution {
     const work = () => this.#whenPossible(address, steps, outage);
     const end = await this.#limits.outages.run(address, outage, work, this.#signal);
     if ('outcome' in end) return end.outcome;
-    this.#problems.set(address, stoppedRoll(address, end.stoppedBy, outage));
+    this.#problems.set(address, this.#stoppedRoll(address, end.stoppedBy, outage));
     return 'skipped';
   }
 
   async #whenPossible(address: Address, steps: readonly Step[], outage?: Outage): Promise<ResourceOutcome> {
     const missing = await this.#missingDependency(steps, outage);
     if (missing === undefined) return this.#work(address, steps);
-    if (outage) this.#problems.set(address, stoppedRoll(address, missing, outage));
+    if (outage) this.#problems.set(address, this.#stoppedRoll(address, missing, outage));
     return 'skipped';
+  }
+
+  /** The resource keeps running as it is: taking it down as well would make the outage larger. */
+  #stoppedRoll(address: Address, by: Address, { again }: Outage): Diagnostic {
+    const isHook = this.#problems.get(by)?.code === 'HOOK_FAILED';
+    return new ProxwrightError({
+      code: 'ROLL_STOPPED',
+      where: { address },
+      detail: `${isHook ? `A hook of ${by} failed` : `${by} did not become ready`}, so ${address} was not taken down and stays as it is.`,
+      hint: advice`Repair ${by}, then continue: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
+    }).diagnostic;
   }
 
   async #recordEnd(address: Address, outcome: ResourceOutcome): Promise<void> {
@@ -211,16 +222,6 @@ function stepsByAddress(steps: readonly Step[]): ReadonlyMap<Address, readonly S
     else byAddress.set(step.address, [step]);
   }
   return byAddress;
-}
-
-/** The resource keeps running as it is: taking it down as well would make the outage larger. */
-function stoppedRoll(address: Address, by: Address, { again }: Outage): Diagnostic {
-  return new ProxwrightError({
-    code: 'ROLL_STOPPED',
-    where: { address },
-    detail: `${by} did not become ready, so ${address} was not taken down and stays as it is.`,
-    hint: advice`Repair ${by}, then continue: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
-  }).diagnostic;
 }
 
 function occupancyOf(step: Step): Occupancy {

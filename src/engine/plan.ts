@@ -232,13 +232,15 @@ function planOf(
   };
 }
 
-function optionsOf({ only = [], allowDelete, allowRestart, replace = [], destroyData = [] }: PlanOptions): PlannedWith {
+function optionsOf(options: PlanOptions): PlannedWith {
+  const { only = [], allowDelete, allowRestart, replace = [], destroyData = [], hooks = {} } = options;
   return {
     ...(only.length > 0 && { only }),
     ...(allowDelete && { allowDelete }),
     ...(allowRestart && { allowRestart }),
     ...(replace.length > 0 && { replace }),
     ...(destroyData.length > 0 && { destroyData }),
+    ...(Object.keys(hooks).length > 0 && { hooks }),
   };
 }
 
@@ -250,7 +252,7 @@ export function fingerprintsOf({
   const vms = [...observed.vms].map(([address, vm]): [string, string] => [address, vmFingerprint(vm)]);
   return {
     stack: fingerprint(KINDS.map((kind) => kind.declared(stack))),
-    state: fingerprint([state.vms, state.files]),
+    state: fingerprint([state.vms, state.files, ...Object.entries(state.outages ?? {})]),
     ...(state.lineage !== undefined && { lineage: state.lineage }),
     serial: state.serial,
     vms: Object.fromEntries(vms),

@@ -114,5 +114,6 @@ export async function recordEdit(
 ): Promise<void> {
   await record({ event: 'stepStarted', step, address, action: 'state.edit' });
   for (const fact of facts) await record({ ...fact, step });
-  await record({ event: 'stepDone', step });
+  const isForgotten = facts.some((fact) => fact.event === 'learned' && fact.patch.vm === null);
+  await record({ event: 'stepDone', step, ...(isForgotten && { endsOutageOf: address }) });
 }

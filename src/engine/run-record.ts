@@ -77,6 +77,10 @@ export function describeRun({ runId, events }: RunJournal): RunRecord {
   return fold.record;
 }
 
+function hookNote({ at, address, moment, status, output }: Extract<RunEvent, { event: 'hook' }>): NoteRecord {
+  return { at, address, text: `${moment} ${status}${output === undefined ? '' : `: ${output}`}` };
+}
+
 interface ResourceState {
   readonly steps: string[];
   outcome: ResourceOutcome | undefined;
@@ -134,6 +138,9 @@ export class RunFold {
         resource.activity = undefined;
         break;
       }
+      case 'hook':
+        if (event.status !== 'started') this.#notes.push(hookNote(event));
+        break;
       case 'note':
         this.#notes.push({ at: event.at, address: event.address, text: event.text });
         break;

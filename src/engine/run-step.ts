@@ -5,6 +5,7 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { invariant, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { Limiter } from '../base/limiter.ts';
 import type { Logger } from '../base/log.ts';
+import type { Processes } from '../base/processes.ts';
 import type { Random } from '../base/random.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../base/retry.ts';
 import type { Secret } from '../base/secret.ts';
@@ -13,6 +14,7 @@ import type { ActionDefinition, LastObserved } from '../kinds/action.ts';
 import type { FileContext, ImageSources } from '../kinds/image/steps.ts';
 import { actionNamed } from '../kinds/registry.ts';
 import type { Rollout } from '../kinds/stack.ts';
+import type { Step } from '../kinds/step.ts';
 import type { IdReservations } from '../kinds/vm/ids.ts';
 import type { GuestSigns } from '../kinds/vm/ready/signs.ts';
 import type { VmRecord } from '../kinds/vm/record.ts';
@@ -35,6 +37,8 @@ export interface RunDeps {
   readonly ports: PortProbe;
   /** Undefined where nothing is uploaded from here. */
   readonly sources?: ImageSources | undefined;
+  /** Undefined where no program of this machine runs. */
+  readonly processes?: Processes | undefined;
   /** A step succeeded, and still something has to be said about its resource. */
   readonly warn?: ((problem: Diagnostic) => void) | undefined;
   secret(address: Address, key: string): Secret | undefined;
@@ -58,12 +62,13 @@ export interface StepDeps {
 /** Returns once the step is done and recorded; throws its error, located, once the failure is recorded. */
 export async function runStep(
   run: RunDeps,
-  step: StepIdentity & { readonly input: unknown },
+  step: StepIdentity & Pick<Step, 'input' | 'begins' | 'endsOutage'>,
   own: StepDeps,
 ): Promise<void> {
   const { id, address, action } = step;
   const { memory } = run;
-  await memory.record({ event: 'stepStarted', step: id, address, action });
+  const begins = step.begins && { outage: step.begins };
+  await memory.record({ event: 'stepStarted', step: id, address, action, ...begins });
   try {
     await definitionOf(step).run(stepContext(run, step, own), step.input as never); // each step carries the input of its action
   } catch (error) {
@@ -75,7 +80,7 @@ export async function runStep(
     }
     throw located(error, step);
   }
-  await memory.record({ event: 'stepDone', step: id });
+  await memory.record({ event: 'stepDone', step: id, ...(step.endsOutage && { endsOutageOf: address }) });
 }
 
 export function isCancel(error: unknown, signal: AbortSignal): boolean {
@@ -155,6 +160,14 @@ export function stepContext(
         },
         work,
       ),
+    processes: {
+      run: (program) => {
+        invariant(run.processes, `${address}: this run starts no programs.`);
+        return run.processes.run(program);
+      },
+    },
+    hook: ({ output, ...event }) =>
+      memory.record({ event: 'hook', step: step.id, address, ...event, ...(output && { output }) }),
     progress: (text, percent) => memory.tell({ address: step.address, text, percent }),
   };
 }

@@ -5,9 +5,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import { isFamily, ProxwrightError } from '../base/errors.ts';
-import { advice, command } from '../base/hint.ts';
+import { isFamily, type ProxwrightError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { Processes } from '../base/processes.ts';
 import type { Random } from '../base/random.ts';
 import type { PortProbe } from '../base/transport.ts';
 import { type Fingerprints, isEmpty, type Plan } from '../kinds/change.ts';
@@ -21,7 +21,6 @@ import type { ResolvedSecret } from '../kinds/vm/config/desired-config.ts';
 import { secretPathOf } from '../kinds/vm/fields/rows.ts';
 import { IdReservations } from '../kinds/vm/ids.ts';
 import { GuestSigns } from '../kinds/vm/ready/signs.ts';
-import type { ReserveInput } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
 import { closeRun, JournalWriter, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
@@ -37,7 +36,7 @@ import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
 import { type RunListener, RunMemory } from './run-memory.ts';
 import { type RunDeps, stepContext } from './run-step.ts';
-import { assertSameSteps, staleInputs, stalePlan } from './stale.ts';
+import { assertPlanned, assertSameSteps, chosenNodes, staleInputs, stalePlan } from './stale.ts';
 
 export interface SessionDeps {
   readonly pve: Pve;
@@ -48,6 +47,8 @@ export interface SessionDeps {
   readonly ports: PortProbe;
   /** Bytes of our own that go into images: local files and downloads. */
   readonly sources?: ImageSources | undefined;
+  /** Where hooks run. */
+  readonly processes?: Processes | undefined;
   readonly signal: AbortSignal;
   /** Hears every event of the run once it is on disk, and what is merely transient beside it. */
   readonly onEvent?: RunListener;
@@ -106,6 +107,7 @@ export class Session {
       ids: input.ids ?? new IdReservations(),
       ports: input.ports,
       sources: input.sources,
+      processes: input.processes,
       secret: (address, key) => input.secrets.get(address)?.get(secretPathOf(key) ?? key)?.value,
     };
   }
@@ -230,6 +232,7 @@ export class Session {
     const { stack, signal, limits } = this.#input;
     if (this.#made.has(plan.steps)) await this.#assertFresh(plan);
     else assertPlanned(await this.confirm(plan));
+    refuseUndecided(plan);
     if (this.#memory.hasEnded) await this.#startRun();
     this.#hasExecuted = true;
     const steps = plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action }));
@@ -329,15 +332,12 @@ function memoryOf(input: SessionInput, runId: string, state: StackState): RunMem
   return new RunMemory(state, journal, { ...owner, source }, onEvent);
 }
 
-function assertPlanned(result: PlanResult): void {
-  if (result.ok) return;
-  const [problem] = result.problems;
-  throw new ProxwrightError({
-    code: 'PLAN_STALE',
-    where: problem?.where,
-    detail: `This plan cannot be made any more: ${problem?.detail ?? 'the cluster has changed.'}`,
-    hint: problem?.hint ?? advice`Make a new plan: ${command('plan')}`,
-  });
+/** What somebody has to decide is decided before anything starts. */
+function refuseUndecided({ steps }: Plan): void {
+  for (const { action, input, address } of steps) {
+    const problem = actionNamed(action)?.undecided?.(input as never, address); // the input of its action
+    if (problem) throw problem;
+  }
 }
 
 /** The end of a run could not be saved: say what was done and how to continue. */
@@ -353,13 +353,4 @@ function unsaved(error: ProxwrightError, { outcomes }: ExecuteResult): Proxwrigh
     addedDetail: `Everything created so far is kept, and the journal lists the started steps (${parts.join('; ')}).`,
     ...(error.code === 'STATE_UNWRITABLE' && { hint }),
   });
-}
-
-/** A plan that is made again must not choose other nodes because the room changed meanwhile. */
-function chosenNodes({ steps }: Plan): Record<string, string> {
-  return Object.fromEntries(
-    steps.flatMap(({ action, address, input }) =>
-      action === 'vm.reserve' ? [[address, (input as ReserveInput).node] as const] : [],
-    ),
-  );
 }

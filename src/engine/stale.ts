@@ -7,7 +7,9 @@ import { advice, command } from '../base/hint.ts';
 import type { Change, Fingerprints, Plan } from '../kinds/change.ts';
 import { fingerprint } from '../kinds/fingerprint.ts';
 import type { Difference } from '../kinds/vm/diff/diff.ts';
+import type { ReserveInput } from '../kinds/vm/steps.ts';
 import { printed } from './evidence/text.ts';
+import type { PlanResult } from './plan.ts';
 
 export interface StaleInputs {
   readonly stack: boolean;
@@ -135,4 +137,24 @@ export function assertSameSteps(given: Plan, made: Plan): void {
     detail: `${addresses.length > 0 ? `The steps for ${addresses.join(', ')} are` : 'The order of the steps is'} not what a new plan has: the plan file was edited, or what the VMs are made from has changed. Nothing was changed.`,
     hint: advice`Make a new plan, and check it: ${command('plan')}`,
   });
+}
+
+export function assertPlanned(result: PlanResult): void {
+  if (result.ok) return;
+  const [problem] = result.problems;
+  throw new ProxwrightError({
+    code: 'PLAN_STALE',
+    where: problem?.where,
+    detail: `This plan cannot be made any more: ${problem?.detail ?? 'the cluster has changed.'}`,
+    hint: problem?.hint ?? advice`Make a new plan: ${command('plan')}`,
+  });
+}
+
+/** A plan that is made again must not choose other nodes because the room changed meanwhile. */
+export function chosenNodes({ steps }: Plan): Record<string, string> {
+  return Object.fromEntries(
+    steps.flatMap(({ action, address, input }) =>
+      action === 'vm.reserve' ? [[address, (input as ReserveInput).node] as const] : [],
+    ),
+  );
 }

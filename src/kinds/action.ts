@@ -5,13 +5,16 @@
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
+import type { ProxwrightError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { Processes } from '../base/processes.ts';
 import type { Random } from '../base/random.ts';
 import type { Secret } from '../base/secret.ts';
 import type { PortProbe } from '../base/transport.ts';
 import type { Pve } from '../pve/client.ts';
 import type { Upid } from '../pve/wire/index.ts';
 import type { ChangeKind } from './change.ts';
+import type { HookMoment, HookStatus } from './outage.ts';
 import type { IdReservations } from './vm/ids.ts';
 import type { VmObserved } from './vm/observed.ts';
 import type { GuestSigns } from './vm/ready/signs.ts';
@@ -84,6 +87,15 @@ export interface ActionContext {
   deleting<T>(work: () => Promise<T>): Promise<T>;
   /** Repeats `work` while another client holds a lock, within the stack's time limit. */
   whileBusy<T>(subject: string, work: () => Promise<T>): Promise<T>;
+  /** Programs of this machine. */
+  readonly processes: Processes;
+  /** Records how far a hook came. */
+  hook(event: {
+    readonly moment: HookMoment;
+    readonly group: string;
+    readonly status: HookStatus;
+    readonly output?: string | undefined;
+  }): Promise<void>;
   /** Progress for the terminal. */
   progress(text: string, percent?: number): void;
 }
@@ -138,6 +150,7 @@ export type Label =
   | 'stop'
   | 'ha'
   | 'ready'
+  | 'hook'
   | 'destroy';
 
 /** Everything the engine knows of an action. */
@@ -155,4 +168,8 @@ export interface ActionDefinition<Input, Context = ActionContext> {
   readonly claims?: (input: Input) => number | undefined;
   /** Files of this machine that the step reads: they are looked for before anything starts. */
   readonly localFiles?: (input: Input) => readonly string[];
+  /** Programs of this machine that the step runs: they are looked for before anything starts. */
+  readonly programs?: (input: Input) => readonly string[];
+  /** What somebody has to decide before it may run. */
+  readonly undecided?: (input: Input, address: Address) => ProxwrightError | undefined;
 }

@@ -4,6 +4,7 @@
  */
 import type { Address } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
+import type { HookMoment } from './outage.ts';
 import type { Outage, Step } from './step.ts';
 import type { DestroyedVolume } from './vm/config/disks.ts';
 import type { Difference } from './vm/diff/diff.ts';
@@ -47,10 +48,22 @@ export interface Change {
   readonly restarts: boolean;
   /** Volumes that this change destroys, with everything on them. */
   readonly destroys?: readonly DestroyedVolume[];
+  /** Programs of this machine that run around it. */
+  readonly hooks?: readonly PlannedHook[];
   /** What else is to be known about it, in sentences. */
   readonly notes?: readonly string[];
   /** What was changed outside Proxwright and an apply leaves alone: it acts on these only when the file changes them. */
   readonly outside?: readonly OutsideChange[];
+}
+
+export interface PlannedHook {
+  readonly moment: HookMoment;
+  readonly run: readonly string[];
+  readonly timeoutMs: number;
+  /** An earlier run started it and died: somebody has to decide whether it runs again. */
+  readonly endUnknown?: true;
+  /** It was decided that it is done. */
+  readonly countsAsDone?: true;
 }
 
 export interface OutsideChange {
@@ -142,6 +155,17 @@ export interface PlannedWith {
   readonly allowRestart?: boolean;
   readonly replace?: readonly string[];
   readonly destroyData?: readonly string[];
+  readonly hooks?: HookChoice;
+}
+
+/** What a plan does about hooks, other than following the file. */
+export interface HookChoice {
+  /** None runs. */
+  readonly off?: true;
+  /** Addresses or groups: what an earlier run started and did not end runs again. */
+  readonly again?: readonly string[];
+  /** Addresses or groups: what an earlier run started and did not end counts as done. */
+  readonly done?: readonly string[];
 }
 
 export interface Fingerprints {

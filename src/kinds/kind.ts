@@ -7,7 +7,7 @@ import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
 import type { ActionDefinition } from './action.ts';
-import type { Change, ChangeKind, NodeRoom, Plan } from './change.ts';
+import type { Change, ChangeKind, HookChoice, NodeRoom, Plan } from './change.ts';
 import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
 import type { StackState } from './recorded.ts';
@@ -94,6 +94,8 @@ export interface PlanOptions {
   readonly replace?: readonly string[];
   /** Names of VMs whose kept disks may be destroyed. */
   readonly destroyData?: readonly string[];
+  /** What to do about hooks, other than following the file. */
+  readonly hooks?: HookChoice;
   /** Ownership lines keep marking the VMs as incomplete, because the caller has more to do than this plan. */
   readonly asIncomplete?: boolean;
   /** A VM counts as lost only if its line names the address and, if the file sets an id, the VM has it. */
@@ -146,6 +148,7 @@ export interface RelocateOptions {
   readonly targetStorage?: string | undefined;
   /** Shut down, move and start VMs that cannot move while they run, also where the file says `restart: never`. */
   readonly allowRestart?: boolean;
+  readonly hooks?: HookChoice;
 }
 
 export interface RelocateContext extends RelocateOptions {

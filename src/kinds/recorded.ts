@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { Address } from '../base/address.ts';
 import { fileRecordSchema } from './image/record.ts';
+import { outageRecord } from './outage.ts';
 import { type VmRecord, vmRecordSchema } from './vm/record.ts';
 
 /** Version 1, of Proxwright 0.1.0, had neither a checksum nor a lineage. */
@@ -18,6 +19,8 @@ export const stackStateSchema = z.strictObject({
   vms: z.record(z.string(), vmRecordSchema),
   /** By node and volume: local storages of several nodes may hold files with the same name. */
   files: z.record(z.string(), fileRecordSchema).default({}),
+  /** By address: what a run made unavailable and no run has made available again. */
+  outages: z.record(z.string(), outageRecord).optional(),
 });
 
 export type StackState = z.output<typeof stackStateSchema>;

@@ -3,6 +3,7 @@
  * it. Everything that apply needs to know is in the step.
  */
 import type { Address } from '../base/address.ts';
+import type { OutageStart } from './outage.ts';
 
 /** The order of steps within one resource; resources wait for each other only where `needs` says so. */
 export const STAGES = ['prepare', 'create', 'configure', 'start', 'ready', 'remove'] as const;
@@ -19,6 +20,10 @@ export interface Step<Action extends string = string, Input = unknown> {
   readonly needs: readonly string[];
   /** It makes the resource unavailable until the last step of the resource is done. */
   readonly outage?: Outage;
+  /** What the state records when it begins, until a step with `endsOutage` is done. */
+  readonly begins?: OutageStart;
+  /** With it the resource is available again, or gone as the plan says. */
+  readonly endsOutage?: true;
 }
 
 export interface Outage {

@@ -43,6 +43,12 @@ export function secretsIn(environment: Environment): Secret[] {
   });
 }
 
+/** For programs that need none of them. */
+export function withoutCredentials(environment: Environment): Environment {
+  const hidden = new Set<string>([...SECRETS, 'PM_API_TOKEN_ID']);
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !hidden.has(name)));
+}
+
 export type ConnectionPart = keyof typeof CONNECTION_VARIABLES;
 
 const INSECURE = ['PROXMOX_VE_INSECURE', 'PM_TLS_INSECURE'];

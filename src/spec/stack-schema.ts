@@ -255,6 +255,7 @@ export const NOT_OF_TEMPLATES = {
   ha: 'A template never runs. Set it for the VMs.',
   update: 'A template never runs. Set it for the VMs.',
   snapshot: 'Proxmox takes no snapshot of a template. Set it for the VMs.',
+  hooks: 'A template never runs. Set it for the VMs.',
   placement: 'A template is built on each of its nodes.',
 } as const;
 

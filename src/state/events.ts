@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { type FileRecord, fileRecordSchema } from '../kinds/image/record.ts';
+import { HOOK_MOMENTS, hookStatus, type OutageRecord, outageStart } from '../kinds/outage.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { type VmRecord, vmPatchSchema } from '../kinds/vm/record.ts';
 
@@ -69,6 +70,8 @@ export const eventSchema = z.discriminatedUnion('event', [
     step: z.string(),
     address: z.string(),
     action: z.string(),
+    /** From here on the resource is unavailable because of us. */
+    outage: outageStart.optional(),
   }),
   /** What a step is about to request, so that a later run can find out whether it happened. */
   z.strictObject({ event: z.literal('intended'), at, step: z.string(), intent: z.json(), patch: vmPatch.optional() }),
@@ -77,7 +80,25 @@ export const eventSchema = z.discriminatedUnion('event', [
   /** Moves the record of one address to another, in one event: a crash leaves no second copy. */
   z.strictObject({ event: z.literal('moved'), at, step: z.string(), from: z.string(), to: z.string() }),
   z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
-  z.strictObject({ event: z.literal('stepDone'), at, step: z.string() }),
+  /** A program that the file names for this moment of a change, before it is started and after it has ended. */
+  z.strictObject({
+    event: z.literal('hook'),
+    at,
+    step: z.string(),
+    address: z.string(),
+    group: z.string(),
+    moment: z.enum(HOOK_MOMENTS),
+    status: hookStatus,
+    /** Its last lines. */
+    output: z.string().optional(),
+  }),
+  z.strictObject({
+    event: z.literal('stepDone'),
+    at,
+    step: z.string(),
+    /** The resource is available again, or gone as the plan said. */
+    endsOutageOf: z.string().optional(),
+  }),
   z.strictObject({
     event: z.literal('stepFailed'),
     at,
@@ -112,6 +133,7 @@ export type ResourceOutcome = (typeof RESOURCE_OUTCOMES)[number];
 export function foldEvents(state: StackState, events: readonly RunEvent[]): StackState {
   const vms: Record<string, VmRecord> = { ...state.vms };
   const files: Record<string, FileRecord> = { ...state.files };
+  const outages: Record<string, OutageRecord> = { ...state.outages };
   for (const event of events) {
     if (event.event === 'learnedFile') {
       const { key, file } = event.patch;
@@ -121,11 +143,16 @@ export function foldEvents(state: StackState, events: readonly RunEvent[]): Stac
       const vm = vms[event.from];
       delete vms[event.from];
       if (vm) vms[event.to] = vm;
+      const outage = outages[event.from];
+      delete outages[event.from];
+      if (outage) outages[event.to] = outage;
     } else if ('patch' in event && event.patch) {
       applyPatch(vms, event.patch);
+    } else {
+      applyOutage(outages, event);
     }
   }
-  return { ...state, vms, files };
+  return { ...state, vms, files, ...((state.outages || Object.keys(outages).length > 0) && { outages }) };
 }
 
 const NEW_VM: VmRecord = {
@@ -146,6 +173,19 @@ function applyPatch(vms: Record<string, VmRecord>, change: VmPatch): void {
   }
   const given = Object.fromEntries(Object.entries(change.vm).filter(([, value]) => value !== undefined));
   vms[change.address] = { ...(vms[change.address] ?? NEW_VM), ...given };
+}
+
+function applyOutage(outages: Record<string, OutageRecord>, event: RunEvent): void {
+  if (event.event === 'stepStarted' && event.outage) {
+    // One that an earlier run began goes on: its hooks are not repeated.
+    outages[event.address] = { since: event.at, hooks: {}, ...outages[event.address], ...event.outage };
+  } else if (event.event === 'hook') {
+    const { address, group, moment, status, at: since } = event;
+    const known = outages[address] ?? { group, since, hooks: {} };
+    outages[address] = { ...known, hooks: { ...known.hooks, [moment]: status } };
+  } else if (event.event === 'stepDone' && event.endsOutageOf !== undefined) {
+    delete outages[event.endsOutageOf];
+  }
 }
 
 /** A step that a run started and did not end: the next run settles it first. */

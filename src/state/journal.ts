@@ -91,6 +91,8 @@ export class JournalWriter {
         return { ...event, detail: this.#secrets.redact(event.detail) };
       case 'resourceEnded':
         return event.problem ? { ...event, problem: this.#secrets.redactIn(event.problem) } : event;
+      case 'hook':
+        return event.output === undefined ? event : { ...event, output: this.#secrets.redact(event.output) };
       case 'note':
         return { ...event, text: this.#secrets.redact(event.text) };
       default:

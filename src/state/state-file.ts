@@ -107,9 +107,12 @@ async function serialAfterBackups(store: StateStore): Promise<number> {
 }
 
 /** The same text for the same state: keys are in a fixed order. */
-export function printState({ version, stack, lineage, serial, vms, files }: StackState): string {
-  // Most stacks have no files, so an empty list is left out.
-  const others = Object.keys(files).length > 0 && { files: inOrder(files) };
+export function printState({ version, stack, lineage, serial, vms, files, outages = {} }: StackState): string {
+  // Most stacks have no files and no outage, so an empty list is left out.
+  const others = {
+    ...(Object.keys(files).length > 0 && { files: inOrder(files) }),
+    ...(Object.keys(outages).length > 0 && { outages: inOrder(outages) }),
+  };
   const content = { version, stack, ...(lineage !== undefined && { lineage }), serial, vms: inOrder(vms), ...others };
   return `${safeJson({ ...content, checksum: checksumOf(content) }, 2)}\n`;
 }

@@ -1,6 +1,7 @@
 /** The steps of an apply, with or without `--verify`: make the plan, show it, ask, execute it, write output files. */
 
 import { canceled, isCanceled } from '../../base/errors.ts';
+import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import type { Change, Plan } from '../../kinds/change.ts';
@@ -8,10 +9,11 @@ import type { CommandDeps } from '../command.ts';
 import { isYes } from '../consent.ts';
 import { type Failure, problemOfRun } from '../evidence/incident-file.ts';
 import type { EvidenceOptions } from '../evidence/proof.ts';
+import { withLocalNeeds } from '../stack/local-needs.ts';
 import type { OpenedStack } from '../stack/open.ts';
 import { writeOutputFiles } from '../stack/output-files.ts';
 import { readPlan } from '../stack/plan-file.ts';
-import { checkPlanning, requirePlan, withLocalImages } from '../stack/planning.ts';
+import { checkPlanning, requirePlan } from '../stack/planning.ts';
 import { conclusionOf, type StackRun } from '../stack/run.ts';
 import { applyView, type Conclusion } from '../views/apply.ts';
 import { showProblems } from '../views/view.ts';
@@ -46,12 +48,12 @@ export async function makePlan(
   givenPlan: Plan | undefined,
   deps: CommandDeps,
 ): Promise<Plan> {
-  checkPlanning(options, opened.stack, run.session.state);
+  checkPlanning(planOptions(options), opened.stack, run.session.state);
   if (givenPlan) {
-    return requirePlan(await withLocalImages(await run.session.confirm(givenPlan), opened), deps);
+    return requirePlan(await withLocalNeeds(await run.session.confirm(givenPlan), opened, deps), deps);
   }
   const { session } = run;
-  const plan = requirePlan(await withLocalImages(await session.plan(planOptions(options)), opened), deps);
+  const plan = requirePlan(await withLocalNeeds(await session.plan(planOptions(options)), opened, deps), deps);
   if (options.yes || !deps.canAsk) return plan;
   const wider = await askForMore(plan, options, deps);
   return wider ? requirePlan(await session.plan(wider), deps) : plan;
@@ -66,13 +68,36 @@ async function askForMore(plan: Plan, options: ApplyOptions, deps: CommandDeps) 
     kept.length > 0 && isYes(await deps.ask(`No longer in the file: ${listed(kept)}. Delete them? [y/N] `));
   const allowRestart =
     waiting.length > 0 && isYes(await deps.ask(`Needs a restart: ${listed(waiting)}. Restart them now? [y/N] `));
-  if (!allowDelete && !allowRestart) return undefined;
+  const hooks = await askAboutHooks(plan, deps);
+  if (!allowDelete && !allowRestart && !hooks) return undefined;
   const asked = planOptions(options);
   return {
     ...asked,
+    hooks: {
+      ...asked.hooks,
+      again: [...(asked.hooks.again ?? []), ...(hooks?.again ?? [])],
+      done: [...(asked.hooks.done ?? []), ...(hooks?.done ?? [])],
+    },
     allowDelete: asked.allowDelete || allowDelete,
     allowRestart: asked.allowRestart || allowRestart,
   };
+}
+
+/** Hooks that an earlier run started and did not end. Without an answer apply refuses and says what to type. */
+async function askAboutHooks(plan: Plan, deps: CommandDeps) {
+  const again: string[] = [];
+  const done: string[] = [];
+  for (const { address, hooks = [] } of plan.changes) {
+    for (const { moment, run } of hooks.filter(({ endUnknown }) => endUnknown)) {
+      const words = run.map(shellWord).join(' ');
+      const answer = await deps.ask(
+        `An earlier run started the hook ${moment} of ${address} (${words}) and ended before the hook did. Run it again, or count it as done? [again/done/N] `,
+      );
+      if (/^\s*(a|again)\s*$/i.test(answer ?? '')) again.push(address);
+      else if (/^\s*(d|done)\s*$/i.test(answer ?? '')) done.push(address);
+    }
+  }
+  return again.length + done.length > 0 ? { again, done } : undefined;
 }
 
 export function showPlan(plan: Plan, deps: CommandDeps): void {

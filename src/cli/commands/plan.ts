@@ -1,6 +1,6 @@
 /** `proxwright plan`: what apply would change, and why. It changes nothing and takes no lock. */
 import { commandText } from '../../base/hint.ts';
-import type { Plan } from '../../kinds/change.ts';
+import type { HookChoice, Plan } from '../../kinds/change.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { PLAN_FORMATS } from '../options.ts';
 import { writePlan } from '../stack/plan-file.ts';
@@ -8,8 +8,15 @@ import { hasChanges, openAndPlan } from '../stack/planning.ts';
 import { COMMENT_LIMIT, planMarkdown, SMALLEST_COMMENT } from '../views/plan/markdown.ts';
 import { planView } from '../views/plan/plan.ts';
 
+export interface HookOptions {
+  /** False: `--no-hooks`. */
+  readonly hooks?: boolean;
+  readonly hookAgain?: readonly string[];
+  readonly hookDone?: readonly string[];
+}
+
 /** What a plan may do beyond following the file. */
-export interface PlanningOptions extends StackOptions {
+export interface PlanningOptions extends StackOptions, HookOptions {
   readonly only?: readonly string[];
   readonly allowDelete?: boolean;
   readonly allowRestart?: boolean;
@@ -59,5 +66,13 @@ function viewOf({ format = 'text', maxSize, json }: PlanCommandOptions, deps: Co
 
 export function planOptions(options: PlanningOptions) {
   const { only = [], allowDelete = false, allowRestart = false, replace = [], destroyData = [] } = options;
-  return { only, allowDelete, allowRestart, replace, destroyData };
+  return { only, allowDelete, allowRestart, replace, destroyData, hooks: hookChoice(options) };
+}
+
+export function hookChoice({ hooks, hookAgain = [], hookDone = [] }: HookOptions): HookChoice {
+  return {
+    ...(hooks === false && { off: true }),
+    ...(hookAgain.length > 0 && { again: hookAgain }),
+    ...(hookDone.length > 0 && { done: hookDone }),
+  };
 }

@@ -4,7 +4,9 @@ import type { Relocation } from '../../kinds/kind.ts';
 import type { CommandDeps, ExitCode } from '../command.ts';
 import { type AskedOptions, runAsked } from './asked-plan.ts';
 
-export interface RelocateCommandOptions extends AskedOptions {
+import { type HookOptions, hookChoice } from './plan.ts';
+
+export interface RelocateCommandOptions extends AskedOptions, HookOptions {
   readonly allowRestart?: boolean;
   readonly targetStorage?: string;
 }
@@ -25,7 +27,7 @@ function relocate(relocation: Relocation, options: RelocateCommandOptions, deps:
       typed: relocation.kind === 'drain' ? `drain ${relocation.node}` : 'rebalance',
       question: { text: 'Move these VMs?', refused: 'Nothing was moved.' },
       nothing: nothingToDo(relocation),
-      asked: relocationPlan({ relocation, only, allowRestart, targetStorage }),
+      asked: relocationPlan({ relocation, only, allowRestart, targetStorage, hooks: hookChoice(options) }),
     },
     options,
     deps,

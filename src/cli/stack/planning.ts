@@ -1,10 +1,7 @@
 /**
  * Plans for commands. Those that only look make one without the lock: what an unfinished run left behind is taken into
- * account, but not settled. The checks before a plan (addresses, local files) serve commands with a lock as well.
+ * account, but not settled. The check of addresses before a plan serves commands with a lock as well.
  */
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { type Address, covers, keptAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -18,13 +15,13 @@ import { type Change, isEmpty, type Plan, UNDETAILED } from '../../kinds/change.
 import { machinesOf } from '../../kinds/machines.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import type { StackState } from '../../kinds/recorded.ts';
-import { actionNamed } from '../../kinds/registry.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
 import { recallState } from '../../state/recall.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
 import { showProblems } from '../views/view.ts';
 import { connect } from './connect.ts';
+import { withLocalNeeds } from './local-needs.ts';
 import { type OpenedStack, openStack } from './open.ts';
 import { resolveSecrets, type SecretsByVm } from './secrets.ts';
 
@@ -90,7 +87,7 @@ export async function tryPlan(
   const input = { stack: { ...stack, vms, templates }, state: without(state, unsettled), observed, secrets };
   const planned = planStack({ ...input, now: deps.clock.now(), ...options });
   const result = planned.ok
-    ? await withLocalImages(planned, opened)
+    ? await withLocalNeeds(planned, opened, deps)
     : { ...planned, problems: await explainUnseen({ pve, stack, problems: planned.problems }) };
   if (openRuns.length > 0) {
     deps.terminal.log('warn', 'An earlier run is unfinished or still running. To resume it: proxwright apply');
@@ -141,7 +138,7 @@ function completion({ address, fields }: ResolvedVm, state: StackState): Change 
 
 /** Every address on the command line must match something: a typing error would silently do nothing. */
 export function checkPlanning(
-  { only = [], replace = [], destroyData = [] }: PlanOptions,
+  { only = [], replace = [], destroyData = [], hooks = {} }: PlanOptions,
   stack: ResolvedStack,
   state: StackState,
 ): void {
@@ -149,6 +146,8 @@ export function checkPlanning(
   const addresses = [...named, ...(Object.keys(state.vms) as Address[])]; // the keys of the state are addresses
   checkSelectors('--only', only, addresses);
   checkSelectors('--replace', replace, addresses);
+  checkSelectors('--hook-again', hooks.again ?? [], addresses);
+  checkSelectors('--hook-done', hooks.done ?? [], addresses);
   checkNames(destroyData, [
     ...stack.vms.map(({ fields }) => fields.name),
     ...Object.values(state.vms).map(({ name, holds }) => holds?.name ?? name),
@@ -182,50 +181,5 @@ function checkSelectors(option: string, selectors: readonly string[], known: rea
         ? `Did you mean "${guess}"?`
         : 'An address looks like vm.web, vm.worker[2], template.debian-12 or image.debian.',
     });
-  }
-}
-
-/** Rejects a plan that would upload a local file that cannot be read, before anything starts. */
-export async function withLocalImages(
-  result: PlanResult,
-  opened: Pick<OpenedStack, 'stack' | 'directory'>,
-): Promise<PlanResult> {
-  const problems = result.ok ? await missingImages(result.plan, opened) : [];
-  return problems.length > 0 ? { ok: false, problems } : result;
-}
-
-async function missingImages(
-  { steps }: Pick<Plan, 'steps'>,
-  { stack, directory }: Pick<OpenedStack, 'stack' | 'directory'>,
-): Promise<Diagnostic[]> {
-  const missing: Diagnostic[] = [];
-  for (const step of steps) {
-    const paths = actionNamed(step.action)?.localFiles?.(step.input as never) ?? []; // the input of its action
-    const [path] = await unreadable(paths, directory);
-    if (path === undefined) continue;
-    const image = stack.images.find(({ address }) => covers(address, step.address));
-    missing.push(
-      new ProxwrightError({
-        code: 'UNREADABLE_FILE',
-        where: { ...(image?.positions.path ?? image?.positions['']), address: step.address, field: 'path' },
-        detail: `The plan uploads the image ${path}, but this machine has no such readable file.`,
-        hint: 'Correct the path, which is relative to the directory of the stack file, or put the file there.',
-      }).diagnostic,
-    );
-  }
-  return missing;
-}
-
-async function unreadable(paths: readonly string[], directory: string): Promise<string[]> {
-  const found = await Promise.all(paths.map((path) => isReadable(resolve(directory, path))));
-  return paths.filter((_, index) => !found[index]);
-}
-
-async function isReadable(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.R_OK);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -14,6 +14,7 @@ import type { EditDeps } from '../../engine/state-edit.ts';
 import { type Plan, pendingRestarts } from '../../kinds/change.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { createImageSources } from '../../local/image-sources.ts';
+import { createProcesses } from '../../local/processes.ts';
 import { runSource } from '../../local/run-source.ts';
 import { portProbeFor } from '../../local/simulator.ts';
 import type { Pve } from '../../pve/index.ts';
@@ -67,6 +68,7 @@ export async function withStackRun<Result>(
     store: patientStore(opened, deps, signal),
     ports: portProbeFor(await serverOf(pve, opened, deps)),
     sources: sources.source,
+    processes: createProcesses({ clock: deps.clock, environment: deps.environment, directory: opened.directory }),
     signal,
     onEvent: (event) => onEvent(event),
     stack: opened.stack,

@@ -1,6 +1,7 @@
 /** The steps of a VM: the input of each action, as plain JSON data. */
 import type { Address } from '../../base/address.ts';
 import type { Relocation } from '../kind.ts';
+import type { HookMoment } from '../outage.ts';
 import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/seed.ts';
 import type { PackedEntry } from './config/packed.ts';
@@ -148,6 +149,23 @@ export interface UnholdInput {
   readonly destroysData?: true;
 }
 
+export interface HookInput {
+  readonly moment: HookMoment;
+  /** The program and its arguments, with names of the VM that are replaced when it runs. */
+  readonly run: readonly string[];
+  readonly timeoutMs: number;
+  /** `vm.worker`. */
+  readonly group: string;
+  /** What makes the VM unavailable. */
+  readonly change: 'restart' | 'replace' | 'move' | 'stop' | 'start' | 'destroy';
+  /** From the file: which NIC is used to reach the VM. */
+  readonly nics?: VmFields['nics'];
+  /** An earlier run started it, and its end is not known: it does not run before somebody has decided. */
+  readonly endUnknown?: true;
+  /** It was decided that it is done. */
+  readonly countsAsDone?: true;
+}
+
 export interface MigrateInput {
   readonly target: string;
   /** The node it is on; for the concurrency limits. */
@@ -208,6 +226,7 @@ export interface VmInputs {
   readonly 'vm.seed': SeedInput;
   readonly 'vm.unseed': UnseedInput;
   readonly 'vm.ready': ReadyInput;
+  readonly 'vm.hook': HookInput;
 }
 
 export type VmActionName = keyof VmInputs;
@@ -240,6 +259,8 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   // After the power step: the HA manager gets a VM that is already in its desired state.
   'vm.ha': 'start',
   'vm.ready': 'ready',
+  // Before the step that takes the VM down, or after the last one.
+  'vm.hook': 'ready',
   'vm.destroy': 'remove',
 };
 

@@ -7,10 +7,10 @@ import type { Attribute, Attributes, AttributeType } from './model.ts';
 import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
 
 /**
- * The field table of a VM in the host's language. The host replaces resources by its own rules and knows no groups: `update` and
- * `snapshot` belong to stacks.
+ * The field table of a VM in the host's language. The host replaces resources by its own rules, knows no groups and has
+ * programs of its own: `update`, `snapshot` and `hooks` belong to stacks.
  */
-export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema.omit({ update: true, snapshot: true }));
+export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema.omit({ update: true, snapshot: true, hooks: true }));
 
 /** Every field of the table as an attribute: required where the field is, otherwise set by the user or by the server. */
 export function attributesOfFields(schema: z.core.$ZodType): Attributes {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { withHookValues } from '../../kinds/vm/fields/hooks.ts';
 import { onlyVm, problemsOf, stackOf, webStack } from '../testing/resolving.ts';
 
 const HEAD = `version: 1
@@ -272,5 +273,31 @@ describe('names of groups', () => {
     expect(problemsOf(webStack('memory: 1GiB').replace('  web:', '  9 lives:'))).toEqual([
       expect.stringContaining('4:3 error BAD_VALUE: "9 lives" cannot name a group'),
     ]);
+  });
+});
+
+describe('hooks', () => {
+  it('keep the names of the VM for later, and replace every other reference at once', () => {
+    const { vms } = stackOf(`version: 1
+stack: s
+variables: { context: { type: string, default: "a $\${name}" } }
+defaults: { node: pve1, clone: { template: debian }, hooks: { before_stop: { run: [drain, "\${name}", "--context=\${var.context}"] } } }
+vms:
+  web: { count: 1, name: "web-\${number}", hooks: { after_ready: { run: [sh, -c, "echo $\${name} \${vmid} \${number}", 30], timeout: 90s } } }
+`);
+    const { before_stop: before, after_ready: after } = vms[0]?.fields.hooks ?? {};
+    expect(before?.run).toEqual(['drain', `\${name}`, `--context=a $\${name}`]);
+    expect(after).toEqual({ run: ['sh', '-c', `echo $\${name} \${vmid} 1`, '30'], timeout: 90_000 });
+    const values = (run: readonly string[] = []) => run.map((each) => withHookValues(each, (name) => `<${name}>`));
+    expect(values(before?.run)).toEqual(['drain', '<name>', `--context=a \${name}`]);
+    expect(values(after?.run).slice(2, 3)).toEqual([`echo \${name} <vmid> 1`]);
+  });
+
+  it('refuse a name that has no meaning there, and a name of the VM anywhere else', () => {
+    expect(problemsOf(group(`name: web\nhooks: { before_stop: { run: [drain, "\${nmae}"] } }`)).join('\n')).toContain(
+      '"name"',
+    );
+    expect(problemsOf(group(`name: web\nrole: "\${vmid}"`)).join('\n')).toContain(`\${vmid} refers to nothing`);
+    expect(problemsOf(group('name: web\nhooks: { before_stop: { run: [] } }'))).toHaveLength(1);
   });
 });

@@ -3,6 +3,7 @@ import { type Address, vmAddress } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { counted } from '../../base/values/units.ts';
+import { HOOK_NAMES } from '../../kinds/vm/fields/hooks.ts';
 import {
   child,
   describeKind,
@@ -207,7 +208,7 @@ function memberTree(
 ): Pick<Member, 'tree' | 'formerly'> {
   const { findings } = context;
   const scope: Scope = { ...context.scope, number, ...(element && { each: element }) };
-  const evaluated = (node: LocatedMap): LocatedMap => asMap(evaluate(node, scope, findings)) ?? node;
+  const evaluated = (node: LocatedMap): LocatedMap => asMap(evaluateFields(node, scope, findings)) ?? node;
   let tree = mergeMaps(withoutNulls(evaluated(context.defaults)), evaluated(fields));
   const formerly: Located[] = [];
   const name = child(tree, 'name');
@@ -217,7 +218,7 @@ function memberTree(
     if (!found || !overrides) continue;
     overrides.used.add(key);
     // The value of a variable is not evaluated again.
-    const value = overrides.isInline ? evaluate(found.value, scope, findings) : found.value;
+    const value = overrides.isInline ? evaluateFields(found.value, scope, findings) : found.value;
     const former = child(value, 'formerly');
     if (former) formerly.push(former);
     const layer = asMap(value);
@@ -234,6 +235,17 @@ function memberTree(
 }
 
 const OVERRIDE_KEYS = new Set(['formerly']);
+
+/** In hooks, names of the VM get their values when a hook runs. */
+function evaluateFields(node: Located, scope: Scope, findings: Findings): Located {
+  const hooks = node.kind === 'map' ? node.entries.get('hooks') : undefined;
+  if (node.kind !== 'map' || !hooks) return evaluate(node, scope, findings);
+  const others = asMap(evaluate(withoutKeys(node, HOOKS), scope, findings)) ?? node;
+  const value = evaluate(hooks.value, { ...scope, later: HOOK_NAMES }, findings);
+  return { ...others, entries: new Map([...others.entries, ['hooks', { ...hooks, value }]]) };
+}
+
+const HOOKS = new Set(['hooks']);
 
 function asMap(node: Located): LocatedMap | undefined {
   return node.kind === 'map' ? node : undefined;

@@ -24,6 +24,8 @@ export interface Scope {
   readonly number?: number;
   /** Inside a group made by `each`. */
   readonly each?: Located;
+  /** Names that get their value when the text is used. They stay as they are, and so does `$${`. */
+  readonly later?: readonly string[];
 }
 
 const PIECE = /\$\$\{|\$\{([^}]*)(\})?/g;
@@ -57,12 +59,17 @@ export function evaluate(node: Located, scope: Scope, findings: Findings): Locat
 }
 
 function evaluateText(node: LocatedScalar, text: string, scope: Scope, findings: Findings): Located {
+  const isLater = (name = '') => scope.later?.includes(name.trim()) === true;
   const whole = /^\$\{([^}]*)\}$/.exec(text);
-  if (whole) return lookUp((whole[1] ?? '').trim(), node.at, scope, findings);
+  if (whole && !isLater(whole[1])) {
+    const value = lookUp((whole[1] ?? '').trim(), node.at, scope, findings);
+    return scope.later ? escaped(value) : value;
+  }
   let sensitive = false;
   let known = true;
   const result = text.replace(PIECE, (piece, name: string | undefined, end: string | undefined) => {
-    if (piece === '$${') return '${';
+    if (piece === '$${') return scope.later ? piece : '${';
+    if (isLater(name)) return piece;
     if (end === undefined) {
       known = false;
       findings.add({
@@ -76,7 +83,9 @@ function evaluateText(node: LocatedScalar, text: string, scope: Scope, findings:
     const value = lookUp((name ?? '').trim(), node.at, scope, findings);
     sensitive ||= value.sensitive === true;
     known &&= value.kind !== 'unknown';
-    if (value.kind === 'scalar' && value.value !== null) return String(value.value);
+    if (value.kind === 'scalar' && value.value !== null) {
+      return scope.later ? escapedText(String(value.value)) : String(value.value);
+    }
     if (value.kind !== 'unknown') {
       known = false;
       findings.add({
@@ -90,6 +99,25 @@ function evaluateText(node: LocatedScalar, text: string, scope: Scope, findings:
   });
   if (!known) return unknownAt(node.at);
   return sensitive ? { ...scalar(result, node.at), sensitive } : scalar(result, node.at);
+}
+
+const escapedText = (text: string) => text.replaceAll('${', () => '$${');
+
+/** What a reference yields is not evaluated again, also where the rest of the text will be. */
+function escaped(node: Located): Located {
+  switch (node.kind) {
+    case 'unknown':
+      return node;
+    case 'scalar':
+      return typeof node.value === 'string' ? { ...node, value: escapedText(node.value) } : node;
+    case 'list':
+      return { ...node, items: node.items.map(escaped) };
+    case 'map':
+      return {
+        ...node,
+        entries: new Map([...node.entries].map(([key, entry]) => [key, { ...entry, value: escaped(entry.value) }])),
+      };
+  }
 }
 
 function lookUp(name: string, at: Where, scope: Scope, findings: Findings): Located {
@@ -129,6 +157,7 @@ function explain(name: string, scope: Scope): { detail: string; hint?: Hint | st
     'stack',
     ...(scope.number === undefined ? [] : ['number']),
     ...(scope.each ? ['each'] : []),
+    ...(scope.later ?? []),
   ];
   return {
     detail: name.startsWith('var.')

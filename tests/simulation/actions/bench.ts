@@ -126,6 +126,8 @@ export class Bench extends MortalBench {
       },
       ports: { isOpen: async () => true },
       signs: new GuestSigns(this.pve, this.clock),
+      processes: { run: () => Promise.reject(new Error('no program runs here')) },
+      hook: async () => {},
       progress: () => {},
     };
   }

@@ -118,6 +118,8 @@ export class FileBench extends MortalBench {
       deleting: (work) => work(),
       whileBusy: (subject, work) =>
         retryWhileBusy(DEFAULT_RETRY, { clock: this.clock, random: random.fork('retry'), log, subject }, work),
+      processes: { run: () => Promise.reject(new Error('no program runs here')) },
+      hook: async () => {},
       progress: (text, percent) => void this.progress.push([text, percent]),
       file: (key) => this.files.get(key),
       learnFile: (key, file) =>

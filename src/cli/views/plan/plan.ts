@@ -1,12 +1,14 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
 import { exactText, quotedText } from '../../../base/text/exact-text.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import { counted, printByteSize, printDuration } from '../../../base/values/units.ts';
 import {
   type Change,
   type ChangeKind,
   type OutsideChange,
   type Plan,
+  type PlannedHook,
   pendingRestarts,
   type Roll,
 } from '../../../kinds/change.ts';
@@ -154,6 +156,7 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
       : []),
     ...(change.unmanaged.length > 0 ? [`no longer managed, left unchanged: ${change.unmanaged.join(', ')}`] : []),
     ...(change.restarts ? ['the VM is restarted'] : []),
+    ...(change.hooks ?? []).map(hookLine),
     ...(change.restartPending.length > 0 ? [`restart pending: ${change.restartPending.join(', ')}`] : []),
     ...(change.notes ?? []),
     ...(change.outside ?? []).map(outsideLine),
@@ -165,6 +168,15 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
     ...notes.map((note) => paint('dim', `    ${note}`)),
     ...(change.destroys ?? []).map((volume) => paint('red', `    destroys ${printDestroyed(volume)}`)),
   ];
+}
+
+function hookLine({ moment, run, timeoutMs, endUnknown, countsAsDone }: PlannedHook): string {
+  const note = endUnknown
+    ? '; an earlier run started it, and whether it ended is not known: apply asks'
+    : countsAsDone
+      ? '; it counts as done, and does not run'
+      : '';
+  return `hook ${moment}: ${run.map(shellWord).join(' ')} (at most ${printDuration(timeoutMs)}${note})`;
 }
 
 export function printDestroyed({ slot, volume, sizeBytes }: DestroyedVolume): string {

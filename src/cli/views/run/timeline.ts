@@ -25,6 +25,7 @@ export const STAGE_NAMES = [
   'stop',
   'ha',
   'ready',
+  'hook',
   'destroy',
 ] as const satisfies readonly Label[];
 export type StageName = (typeof STAGE_NAMES)[number];

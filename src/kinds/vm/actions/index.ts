@@ -1,10 +1,14 @@
 /** The actions of a VM, by name: what each does, how it is settled after an interrupted run, and what it occupies. */
+import type { Address } from '../../../base/address.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, command, setting } from '../../../base/hint.ts';
 import type { ActionDefinition, Occupancy } from '../../action.ts';
 import { describeMove } from '../plan/disk-moves.ts';
-import type { CloneInput, VmActionName, VmInputs } from '../steps.ts';
+import type { CloneInput, HookInput, VmActionName, VmInputs } from '../steps.ts';
 import { configure, resizeDisk, verifyVm } from './configure.ts';
 import { destroyVm } from './destroy.ts';
 import { manageHa } from './ha.ts';
+import { runHook } from './hook.ts';
 import { besideHolder, giveDisk, holdDisks, takeDisk, unhold } from './kept-disks.ts';
 import { cloneVm, createVm } from './make.ts';
 import { migrateVm } from './migrate.ts';
@@ -89,7 +93,19 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
   'vm.seed': { label: 'configure', run: sendSeed, settle: settleChange },
   'vm.unseed': { label: 'configure', run: removeSeeds, settle: settleChange },
   'vm.ready': { label: 'ready', run: awaitReady, occupies: () => ({ kind: 'wait' }) },
+  'vm.hook': { label: 'hook', run: runHook, undecided: undecidedHook, programs: ({ run }) => run.slice(0, 1) },
 };
+
+/** Nobody knows whether it ended, and it may do harm the second time. */
+function undecidedHook({ moment, endUnknown }: HookInput, address: Address): ProxwrightError | undefined {
+  if (!endUnknown) return undefined;
+  return new ProxwrightError({
+    code: 'HOOK_UNKNOWN',
+    where: { address, field: `hooks.${moment}` },
+    detail: `An earlier run started the hook ${moment} of ${address} and ended before the hook did. Whether it is done, or still running, is not known. Nothing was changed.`,
+    hint: advice`Look at what it did. To run it again: ${command('apply', '--hook-again', address)}. If it is done: ${command('apply', '--hook-done', address)}. If it may always run twice, write ${setting(`hooks.${moment}.repeatable`, true)}.`,
+  });
+}
 
 function occupiedByClone({ source, storage, storages = [] }: CloneInput): Occupancy {
   return {

@@ -11,6 +11,7 @@ import { diskSlots } from './disks.ts';
 import { hotplug, unlessBalloonSwitches, unlessCpuOrMemory } from './effects.ts';
 import { haFields } from './ha.ts';
 import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware.ts';
+import { hooksFields } from './hooks.ts';
 import { memoryFields } from './memory.ts';
 import { nicSlots } from './nics.ts';
 import { platformFields } from './platform.ts';
@@ -270,6 +271,7 @@ export const vmFieldsSchema = z.strictObject({
   ready: readyFields.optional(),
   update: updateFields.optional(),
   snapshot: snapshotFields.optional(),
+  hooks: hooksFields.optional(),
   extra: field(
     z
       .record(

@@ -36,7 +36,7 @@ import type { VmPlan } from './desired-vm.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
 import { destroyed, removedHolders, removedMachines } from './removal.ts';
-import { inRolls } from './roll.ts';
+import { inRolls, withRemovalHooks } from './roll.ts';
 import { followsTemplate, rebuiltTemplates } from './template-change.ts';
 import { planVm } from './verdict.ts';
 
@@ -81,9 +81,10 @@ export function planVms(unplaced: PlanContext): KindPlan {
     selected.filter((vm) => !lost.some(({ desired }) => desired === vm)),
     context,
   );
+  const rolls = { stack, state: context.state, observed, replace: options.replace, hooks: options.hooks };
   const isError = ({ severity }: Diagnostic) => severity === 'error';
   return {
-    resources: [...inRolls(resources, { stack, observed, replace: options.replace }), ...removed],
+    resources: [...inRolls(resources, rolls), ...removed.map((plan) => withRemovalHooks(plan, rolls))],
     problems: addresses.found.filter(isError),
     stack,
     warnings: [

@@ -215,7 +215,7 @@ function stepsOf(
 
 function destroyStep(address: Address, stop: DestroyContext['running']): Step {
   const isFormer = kindOf(address) === 'retired';
-  return vmStep(address, 'vm.destroy', { stop, ...(isFormer && { mayStayInUse: true }) });
+  return { ...vmStep(address, 'vm.destroy', { stop, ...(isFormer && { mayStayInUse: true }) }), endsOutage: true };
 }
 
 /** A VM that others name in `after` is destroyed once they are gone. */

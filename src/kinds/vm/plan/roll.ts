@@ -2,12 +2,18 @@
  * Which VMs a plan makes unavailable, and in which order. Members of a group take turns: the next one goes down when one of
  * those before is ready again, and none goes down while a member that this plan creates or starts is not up yet. Pure.
  */
-import { type Address, covers } from '../../../base/address.ts';
+import { type Address, covers, parseAddress } from '../../../base/address.ts';
+import type { HookChoice } from '../../change.ts';
 import type { ResourcePlan } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
+import type { OutageRecord } from '../../outage.ts';
+import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm, Rollout } from '../../stack.ts';
 import type { Outage, Step } from '../../step.ts';
 import type { UpdateFields } from '../fields/update.ts';
+import type { HookInput } from '../steps.ts';
+import { readyStep } from './desired-vm.ts';
+import { hookStep, plannedHooks } from './hooks.ts';
 
 /** Steps that end with the VM off, at least for a while. A running VM migrates online. */
 const TAKES_DOWN: ReadonlySet<string> = new Set(['vm.restart', 'vm.stop', 'vm.rollback', 'vm.destroy']);
@@ -35,37 +41,157 @@ function mostUnavailable(limit: number | string, size: number): number {
 interface Member {
   readonly vm: ResolvedVm;
   readonly plan: ResourcePlan;
+  /** An outage that an earlier run began and did not end. */
+  readonly open: OutageRecord | undefined;
 }
 
 interface RollContext {
   readonly stack: Pick<ResolvedStack, 'vms' | 'rollout'>;
+  readonly state: StackState;
   readonly observed: Observed;
   /** Selectors of VMs that the user asked to replace. */
   readonly replace?: readonly string[] | undefined;
+  readonly hooks?: HookChoice | undefined;
 }
 
-/** The same plans, with each step that takes a running VM down marked with its group. */
+/** The same plans, with each step that takes a running VM down marked with its group, and with the hooks of the VM. */
 export function inRolls(plans: readonly ResourcePlan[], context: RollContext): readonly ResourcePlan[] {
-  const { stack, observed } = context;
+  const { stack, state, observed } = context;
   const byAddress = new Map(stack.vms.map((vm) => [vm.address, vm]));
   const members = new Map<ResourcePlan, Member>();
-  for (const plan of plans) {
-    const vm = plan.change && byAddress.get(plan.change.address);
-    if (vm) members.set(plan, { vm, plan });
+  for (const given of plans) {
+    const vm = given.change && byAddress.get(given.change.address);
+    if (!vm) continue;
+    const open = openOutage(vm, state);
+    members.set(given, { vm, open, plan: open ? broughtBack(vm, given, context) : given });
   }
   const comingUp = new Map<string, Member[]>();
   for (const member of members.values()) {
     const { group } = member.vm;
-    if (comesUp(member) && !goesDown(member, observed)) comingUp.set(group, [...(comingUp.get(group) ?? []), member]);
+    const isUp = goesDown(member, observed) && !member.open;
+    if (comesUp(member) && !isUp) comingUp.set(group, [...(comingUp.get(group) ?? []), member]);
   }
-  return plans.map((plan) => {
-    const member = members.get(plan);
-    if (!member || !goesDown(member, observed)) return plan;
-    const { vm } = member;
-    const others = comingUp.get(vm.group) ?? [];
+  return plans.map((given) => {
+    const member = members.get(given);
+    if (!member) return given;
+    const { vm, open } = member;
+    const isTakenDown = goesDown(member, observed);
+    const hooked = withHooks(member, isTakenDown, context);
+    if (!isTakenDown) return ended(hooked, member, context);
+    // Those that an earlier run took down go first, and do not wait for each other.
+    const others = (comingUp.get(vm.group) ?? []).filter((other) => !open || !goesDown(other, observed));
     const before = others.filter((other) => !dependsOn(other.vm, vm.address, byAddress));
-    return { ...plan, steps: afterAll(marked(plan.steps, outageOf(vm, context)), before) };
+    const steps = marked(hooked.steps, outageOf(vm, context));
+    return ended({ ...hooked, steps: afterAll(steps, before) }, member, context);
   });
+}
+
+/** Of a VM that is to run: one that is stopped on purpose is no outage. */
+function openOutage({ address, fields }: ResolvedVm, { outages = {} }: StackState): OutageRecord | undefined {
+  return fields.power === 'running' ? outages[address] : undefined;
+}
+
+/** Also where nothing else is left to do: an earlier run ended before the VM was ready again. */
+function broughtBack(vm: ResolvedVm, plan: ResourcePlan, { stack }: RollContext): ResourcePlan {
+  if (plan.steps.some(({ action }) => action === 'vm.ready') || !plan.change) return plan;
+  const last = plan.steps.at(-1);
+  const ready = { ...readyStep(vm, stack.rollout.timeouts.readyMs), needs: last ? [last.id] : [] };
+  const { change } = plan;
+  const isIdle = change.kind === 'none';
+  return {
+    ...plan,
+    change: isIdle
+      ? { ...change, kind: 'update', reason: 'An earlier run made it unavailable and did not finish.' }
+      : change,
+    steps: [...plan.steps, ready],
+  };
+}
+
+/** Before it goes down, and after it is ready again. A VM that is created has not been ready before. */
+function withHooks(member: Member, isTakenDown: boolean, { hooks, state }: RollContext): ResourcePlan {
+  const { vm, plan, open } = member;
+  const { address, fields } = vm;
+  const wasStopped = state.vms[address]?.lastApplied.power === 'stopped';
+  const change = changeOf(plan);
+  const hooked = {
+    address,
+    group: `vm.${vm.group}`,
+    name: fields.name,
+    hooks: fields.hooks,
+    nics: fields.nics,
+    change,
+    open,
+  };
+  const before = isTakenDown ? hookStep(hooked, 'before_stop', hooks) : undefined;
+  const isBack = comesUp(member) && (isTakenDown || open !== undefined || wasStopped || change === 'replace');
+  const after = isBack ? hookStep(hooked, 'after_ready', hooks) : undefined;
+  return withHookSteps(plan, before, after);
+}
+
+/** A member that leaves the file takes its leave like one that is restarted. */
+export function withRemovalHooks(plan: ResourcePlan, context: RollContext): ResourcePlan {
+  const { stack, state, observed, hooks } = context;
+  const { change } = plan;
+  const group = change && parseAddress(change.address)?.group;
+  const sibling = stack.vms.find((vm) => vm.group === group);
+  const found = change && observed.vms.get(change.address);
+  const isRunning = found?.kind === 'present' && found.vm.running;
+  if (!change || !sibling || !isRunning || plan.steps.length === 0) return plan;
+  const { address, name } = change;
+  const open = state.outages?.[address];
+  const { hooks: declared, nics } = sibling.fields;
+  const hooked = { address, group: `vm.${group}`, name, hooks: declared, nics, change: 'destroy' as const, open };
+  const before = hookStep(hooked, 'before_stop', hooks);
+  if (!before) return plan;
+  const hookedPlan = withHookSteps(plan, before, undefined);
+  return { ...hookedPlan, steps: marked(hookedPlan.steps, { ...outageOf(sibling, context), again: [] }) };
+}
+
+function withHookSteps(plan: ResourcePlan, before: Step | undefined, after: Step | undefined): ResourcePlan {
+  if (!before && !after) return plan;
+  const at = plan.steps.findIndex(({ action }) => TAKES_DOWN.has(action));
+  const [ahead, rest] = before ? [plan.steps.slice(0, at), plan.steps.slice(at)] : [plan.steps, []];
+  const steps = chained(
+    [...ahead, ...(before ? [before] : []), ...rest, ...(after ? [after] : [])],
+    [before, rest[0], after],
+  );
+  const hooks = plannedHooks(steps, plan.change?.name ?? '');
+  return { ...plan, steps, ...(plan.change && { change: { ...plan.change, hooks } }) };
+}
+
+/** Each of these waits for the step ahead of it. */
+function chained(steps: readonly Step[], waiting: readonly (Step | undefined)[]): Step[] {
+  return steps.map((step, index) => {
+    const ahead = steps[index - 1];
+    const isLinked = !waiting.includes(step) || !ahead || step.needs.includes(ahead.id);
+    return isLinked ? step : { ...step, needs: [...step.needs, ahead.id] };
+  });
+}
+
+/** Recorded from the first step that takes it down, or takes its record away, until the last one, whichever run began it. */
+function ended(plan: ResourcePlan, { vm, open }: Member, { state }: RollContext): ResourcePlan {
+  const { steps, change } = plan;
+  const recorded = change?.kind === 'replace' ? state.vms[vm.address] : undefined;
+  const first = steps.findIndex(({ outage, action }) => outage || (recorded && action === 'vm.destroy'));
+  if (first < 0 && !open && !steps.some(({ action }) => action === 'vm.hook')) return plan;
+  const keeps = recorded && { keeps: { vmid: recorded.vmid, macs: recorded.macs } };
+  const begins = { group: `vm.${vm.group}`, ...keeps };
+  return {
+    ...plan,
+    steps: steps.map((step, index) => ({
+      ...step,
+      ...(index === first && { begins }),
+      ...(index === steps.length - 1 && { endsOutage: true as const }),
+    })),
+  };
+}
+
+function changeOf({ change, steps }: ResourcePlan): HookInput['change'] {
+  const does = (name: string) => steps.some(({ action }) => action === name);
+  if (change?.kind === 'replace') return 'replace';
+  if (does('vm.restart')) return 'restart';
+  if (does('vm.stop')) return does('vm.start') ? 'move' : 'stop';
+  return 'start';
 }
 
 function goesDown({ vm, plan }: Member, { vms }: Observed): boolean {
@@ -93,7 +219,8 @@ function outageOf(vm: ResolvedVm, { stack, replace = [] }: RollContext): Outage 
 }
 
 function marked(steps: readonly Step[], outage: Outage): Step[] {
-  const first = steps.findIndex(({ action }) => TAKES_DOWN.has(action));
+  // What runs before it goes down takes it out of service already.
+  const first = steps.findIndex(({ action }) => TAKES_DOWN.has(action) || action === 'vm.hook');
   return steps.map((step, index) => (index === first ? { ...step, outage } : step));
 }
 

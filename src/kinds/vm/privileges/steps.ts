@@ -52,6 +52,7 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
   'vm.take-from': { needs: () => [] },
   'vm.forget': { needs: () => [] },
   'vm.reserve': { needs: () => [] },
+  'vm.hook': { needs: () => [] },
   'vm.clone': {
     needs: (input, before, { rules, templateValues }) => {
       const { vmid } = input.source;

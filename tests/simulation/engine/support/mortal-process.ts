@@ -1,5 +1,6 @@
 /** A process that can be killed at any of its points: from then on it does nothing more. */
 import type { Clock } from '../../../../src/base/clock.ts';
+import type { Processes } from '../../../../src/base/processes.ts';
 import type { Transport, WireRequest, WireResponse } from '../../../../src/base/transport.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { lineOf } from './wire-violations.ts';
@@ -68,6 +69,20 @@ export class MortalProcess {
       lock: async (owner) => {
         const lock = await store.lock(owner);
         return { ...lock, release: async () => (this.#isDead ? undefined : lock.release()) };
+      },
+    };
+  }
+
+  /** A program outlives the process that started it, so it can end although nobody hears of it. */
+  running(processes: Processes): Processes {
+    return {
+      run: async (program) => {
+        await this.#point(`before ${program.command.join(' ')}`);
+        const end = processes.run(program);
+        await this.#point(`during ${program.command.join(' ')}`);
+        const ended = await end;
+        await this.#point(`after ${program.command.join(' ')}`);
+        return ended;
       },
     };
   }

@@ -8,6 +8,7 @@ import type { Address } from '../../../../src/base/address.ts';
 import type { Instant } from '../../../../src/base/clock.ts';
 import { type Diagnostic, formatDiagnostic } from '../../../../src/base/diagnostics.ts';
 import { isFamily, ProxwrightError } from '../../../../src/base/errors.ts';
+import type { Program, ProgramEnd } from '../../../../src/base/processes.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
 import { Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
@@ -83,6 +84,13 @@ export type RunEnd =
   | { readonly kind: 'failed'; readonly problem: Diagnostic }
   | { readonly kind: 'killed'; readonly at: string };
 
+export interface StartedProgram {
+  readonly command: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly at: Instant;
+  endedAt: Instant | undefined;
+}
+
 export class Scene {
   /** Of the cluster. */
   readonly clock: VirtualClock;
@@ -112,6 +120,13 @@ export class Scene {
   onRequest: (line: string) => void = () => {};
   /** Called with everything a run tells about itself, when it is told. */
   onEvent: RunListener = () => {};
+  /** Programs that were started, in any run so far. */
+  readonly programs: StartedProgram[] = [];
+  /** What a program does: it takes 20 s and succeeds, unless a test says otherwise. */
+  program: (program: Program) => Promise<ProgramEnd> = async () => {
+    await this.clock.sleep(20_000);
+    return { kind: 'exited', code: 0 };
+  };
   readonly #seed: string;
   readonly #credentials: Credentials;
   readonly #sources: ImageSources | undefined;
@@ -269,6 +284,7 @@ export class Scene {
         store: process.guarded(this.#guard(this.#shared?.open(process.clock, this.machine) ?? this.store)),
         ports: { isOpen: async (address, port) => isPortOpen(this.simulator.runtime, address, port) },
         sources: this.#sources,
+        processes: process.running({ run: (program) => this.#start(program) }),
         signal: this.abort.signal,
         stack,
         secrets: secretsOf(stack),
@@ -300,6 +316,20 @@ export class Scene {
       if (vmid === undefined || !config) continue;
       this.wireViolations.push(...unmet(vmid, config).map((each) => `${address} passed for compared though ${each}`));
     }
+    return end;
+  }
+
+  async #start(program: Program): Promise<ProgramEnd> {
+    const { command, environment } = program;
+    const started: StartedProgram = {
+      command: command.join(' '),
+      environment,
+      at: this.clock.now(),
+      endedAt: undefined,
+    };
+    this.programs.push(started);
+    const end = await this.program(program);
+    started.endedAt = this.clock.now();
     return end;
   }
 

@@ -1,0 +1,25 @@
+/** Programs of this machine: the fifth door beside clock, random, network and store. Simulations record instead of running. */
+
+export interface Program {
+  /** The program and its arguments; no shell reads them. */
+  readonly command: readonly string[];
+  /** Set in addition to the environment of Proxwright. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Hears every line of both outputs, without its end, when it is written. */
+  readonly onLine: (line: string) => void;
+}
+
+export type ProgramEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  /** Another process ended it. */
+  | { readonly kind: 'killed'; readonly signal: string }
+  | { readonly kind: 'timed-out' }
+  /** The words of the operating system: `spawn kubectl ENOENT`. */
+  | { readonly kind: 'not-started'; readonly reason: string };
+
+export interface Processes {
+  /** Resolves once the program has ended; rejects only with `Canceled`, once it has been ended. */
+  run(program: Program): Promise<ProgramEnd>;
+}
