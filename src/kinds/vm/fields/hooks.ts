@@ -15,7 +15,7 @@ const hook = (when: string) =>
       run: field(z.array(argument()).min(1), {
         description: `The program and its arguments; no shell reads them. \${name}, \${address}, \${vmid}, \${node}, \${group} and \${resource} stand for the VM.`,
         effect: 'none',
-        examples: [['kubectl', 'drain', `\${name}`, '--ignore-daemonsets']],
+        examples: [['kubectl', 'drain', `\${name}`]],
       }),
       timeout: field(duration().pipe(z.number().min(1)).optional(), {
         description: 'How long it may run; 5m by default. Then it is ended, which counts as a failure.',
