@@ -179,6 +179,7 @@ export class Scene {
 
   /** Everything that lasts, copied. */
   async snapshot(): Promise<Snapshot> {
+    await this.#isFilled;
     const documents = new Map<string, string>();
     await this.look(async () => {
       for (const name of await this.store.list()) documents.set(name, (await this.store.read(name)) ?? '');
