@@ -46,7 +46,7 @@ const untilGone = async (pid: number) => {
 describe('a program of this machine', () => {
   it('gets its arguments as they are and our environment without credentials, and is heard line by line', async () => {
     const given = program(
-      'printf "%s\\n" "$1" "$2" "$KEPT" "${PROXMOX_VE_API_TOKEN-none}" "$PROXWRIGHT_VM_NAME" "$(pwd)"; printf end >&2; exit 4',
+      'test -z "$PROXMOX_VE_API_TOKEN" && set -- "$1" "$2" none; printf "%s\\n" "$1" "$2" "$KEPT" "$3" "$PROXWRIGHT_VM_NAME" "$(pwd)"; printf end >&2; exit 4',
     );
     expect(await processes.run(given)).toEqual({ kind: 'exited', code: 4 });
     expect(given.lines.slice(0, 5)).toEqual(['a b', '$HOME', 'yes', 'none', 'web-1']);
