@@ -58,7 +58,8 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
   {
     name: 'other programs',
     pattern: /from 'node:child_process'/,
-    allowed: /^src\/local\/(processes|secret|aws-credentials|image-unpack|run-source)\.ts$|^src\/cli\/evidence\/proof\.ts$/,
+    allowed:
+      /^src\/local\/(processes|secret|aws-credentials|image-unpack|run-source)\.ts$|^src\/cli\/evidence\/proof\.ts$/,
   },
   {
     name: 'the process',
