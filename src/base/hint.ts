@@ -23,6 +23,7 @@ export type SettingValue =
 
 /** The commands of Proxwright that a hint can name. */
 export const HINT_COMMANDS = [
+  'adopt',
   'apply',
   'destroy',
   'import',

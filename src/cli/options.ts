@@ -130,3 +130,6 @@ export const RUN_FILTERS: readonly OptionRow[] = [
 export function listed(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
+
+/** What `adopt` can write. */
+export const ADOPT_FORMATS = ['stack', 'terraform'] as const;

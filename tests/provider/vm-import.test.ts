@@ -29,6 +29,17 @@ describe('an import', () => {
     });
   });
 
+  it('of a VM whose notes hold what a stack file would escape has an empty plan', async () => {
+    const config = { ...CONFIG, description: `costs $${'{5}'} and 100 %` };
+    const bench = new VmBench();
+    await bench.run(async () => {
+      await make(bench.process().host, { ...STANDING, description: config.description });
+      const { host } = bench.process();
+      expect(await host.import('450')).toEqual([]);
+      expect((await host.plan(config)).action).toBe('none');
+    });
+  });
+
   it.each([
     ['an id that no VM has', '999', 'NOT_FOUND'],
     ['a name that no VM has', 'nothing', 'NOT_FOUND'],

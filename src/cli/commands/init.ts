@@ -28,11 +28,21 @@ export async function runInit(options: InitOptions, deps: CommandDeps): Promise<
     for (const [name, text] of example.files) await write(deps, name, text);
     written.push(...example.files.keys());
   }
-  await write(deps, SCHEMA_FILE, `${JSON.stringify(stackJsonSchema(), undefined, 2)}\n`);
+  await writeSchema(deps);
   written.push(SCHEMA_FILE);
   if (example && (await ignore(deps, [STATE_FOLDER, ...(example.secrets ?? [])]))) written.push(IGNORE_FILE);
   initView(deps).written(written, example);
   return 0;
+}
+
+async function writeSchema(deps: CommandDeps): Promise<void> {
+  await write(deps, SCHEMA_FILE, `${JSON.stringify(stackJsonSchema(), undefined, 2)}\n`);
+}
+
+/** What every stack file has beside it: the schema that editors check it with, and a `.gitignore`. */
+export async function writeCompanions(deps: CommandDeps): Promise<void> {
+  await writeSchema(deps);
+  await ignore(deps, [STATE_FOLDER]);
 }
 
 /** State, journals and secrets do not belong in a repository. Lines that exist stay. */

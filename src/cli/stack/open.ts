@@ -108,7 +108,7 @@ export async function readStack(
   edit: (text: string, file: string) => string = (text) => text,
 ): Promise<ReadStack> {
   deps.secrets.add(...secretsIn(deps.environment));
-  const file = options.file ?? (await findStackFile(deps.directory));
+  const file = options.file ?? (await requireStackFile(deps.directory));
   const read = (name: string, what: string, option: string) =>
     readTextFile(resolve(deps.directory, name), what, `Name another one: ${option} FILE`, name);
   const text = await read(file, 'a stack file', '--file');
@@ -142,8 +142,13 @@ export async function variableFilesOf(options: StackOptions, stackFile: string, 
   return found === undefined || named.has(resolve(directory, found)) ? [...given] : [found, ...given];
 }
 
-async function findStackFile(directory: string): Promise<string> {
-  const found = await firstExisting(DEFAULT_FILES, directory);
+/** The stack file of a directory, if it has one. */
+export function findStackFile(directory: string): Promise<string | undefined> {
+  return firstExisting(DEFAULT_FILES, directory);
+}
+
+async function requireStackFile(directory: string): Promise<string> {
+  const found = await findStackFile(directory);
   if (found !== undefined) return found;
   throw new ProxwrightError({
     code: 'UNREADABLE_FILE',

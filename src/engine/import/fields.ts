@@ -39,8 +39,10 @@ import { violationsOf } from '../../spec/rules/index.ts';
 type Tree = { [key: string]: unknown };
 
 export interface ImportedFields {
-  /** As written in a stack file. */
+  /** As written in a stack file, where `$${` stands for `${`. */
   readonly written: Readonly<Tree>;
+  /** The same as it is. */
+  readonly plain: Readonly<Tree>;
   readonly fields: VmFields;
   /** What the VM has and the file cannot express. */
   readonly leftOut: readonly string[];
@@ -176,7 +178,7 @@ function settled(tree: Tree, observed: VmObserved, leftOut: string[]): ImportedF
     const [wrong] = parsed.success
       ? [...untrue(parsed.data, observed), ...refused(parsed.data)]
       : parsed.error.issues.map(({ path, message }) => ({ path: path.map(String), why: message }));
-    if (parsed.success && !wrong) return { written: escaped(tree), fields: parsed.data, leftOut };
+    if (parsed.success && !wrong) return { written: escaped(tree), plain: tree, fields: parsed.data, leftOut };
     const { path, why } = wrong ?? { path: [], why: '' };
     invariant(path[0] !== undefined && path[0] in tree, `${path.join('.')} is not in the tree.`);
     leftOut.push(`${path.join('.')}: ${JSON.stringify(takeOut(tree, path))} (${why})`);

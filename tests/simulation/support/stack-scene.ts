@@ -14,6 +14,7 @@ import {
   type Simulator,
   seededRandom,
   VirtualClock,
+  type World,
 } from '../../../src/simulator/index.ts';
 import { draftOf, writtenConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
@@ -46,16 +47,19 @@ export class StackScene {
   readonly clock = new VirtualClock();
   readonly simulator: Simulator;
   readonly pve: Pve;
-  readonly store = new MemoryStore();
+  store = new MemoryStore();
   /** Every request so far: method and target. */
   readonly requests: string[] = [];
   readonly #random = seededRandom(3);
   #edits = 0;
 
-  constructor(faults: readonly FaultRuleInput[] = []) {
+  constructor(
+    faults: readonly FaultRuleInput[] = [],
+    world: (options: { readonly now: number }) => World = defaultWorld,
+  ) {
     const { clock } = this;
     this.simulator = createSimulator({
-      world: defaultWorld({ now: clock.now() }),
+      world: world({ now: clock.now() }),
       clock,
       random: seededRandom(1),
       faults: ruleFaults(faults),

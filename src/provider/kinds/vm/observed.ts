@@ -83,7 +83,7 @@ export function refreshed(
   const differing = [...diff.differences, ...haDifferences(vm, look.observed, vmid, last)]
     .map(({ path }) => path)
     .filter((path) => path !== 'ownership');
-  const found = { ...fieldsOfVm(look.vm).written, ha: writtenHa(observedHa(look.observed, vmid)) };
+  const found = { ...fieldsOfVm(look.vm).plain, ha: writtenHa(observedHa(look.observed, vmid)) };
   const actual = fromFields(found, attributes);
   return { attributes: refreshedAttributes({ state, actual, differing }), restartPending: diff.restartPending };
 }
@@ -92,7 +92,7 @@ export function refreshed(
 export function importedAttributes(vm: VmObserved, attributes: Attributes): CtyObject {
   // Proxmox does not store how a guest is configured; a cloud-init drive is the best sign.
   const guest = findCloudInitDrive(effectiveValues(vm)) ? 'cloud-init' : undefined;
-  return fromFields({ ...fieldsOfVm(vm).written, ...(guest !== undefined && { guest }) }, attributes);
+  return fromFields({ ...fieldsOfVm(vm).plain, ...(guest !== undefined && { guest }) }, attributes);
 }
 
 export function importedState(vm: VmObserved): CtyObject {

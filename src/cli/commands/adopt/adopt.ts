@@ -1,0 +1,176 @@
+/**
+ * `proxwright adopt`: takes over running VMs. It writes the stack file that describes them, or adds to the one that is there,
+ * and records them in the state. No VM is changed, except by `--claim`, which writes ownership lines.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { canceled, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
+import { counted } from '../../../base/values/units.ts';
+import { type Adoption, foundVms, planAdoption } from '../../../engine/adopt/adopt.ts';
+import { recordAdopted } from '../../../engine/adopt/record.ts';
+import { readGuests, survey } from '../../../engine/adopt/survey.ts';
+import { terraformText } from '../../../engine/adopt/terraform-text.ts';
+import { importVm } from '../../../engine/import/import.ts';
+import { emptyState } from '../../../kinds/recorded.ts';
+import { readHa } from '../../../kinds/vm/observe/ha.ts';
+import type { Pve } from '../../../pve/index.ts';
+import { loadStack, resolveStack } from '../../../spec/index.ts';
+import { readState } from '../../../state/state-file.ts';
+import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
+import { requireConsent } from '../../consent.ts';
+import { connect } from '../../stack/connect.ts';
+import { findStackFile, type OpenedStack, openReadStack, openStack, readStack } from '../../stack/open.ts';
+import { editDeps } from '../../stack/run.ts';
+import { type AdoptView, adoptView } from '../../views/adopt.ts';
+import { unwritable } from '../../write-file.ts';
+import { writeCompanions } from '../init.ts';
+import { type ChoiceOptions, choiceOf } from './choice.ts';
+
+export interface AdoptOptions extends StackOptions, ChoiceOptions {
+  /** Name of a new stack. */
+  readonly stack?: string;
+  readonly claim?: boolean;
+  readonly format: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+const NEW_FILE = 'stack.yaml';
+
+export async function runAdopt(options: AdoptOptions, deps: CommandDeps): Promise<ExitCode> {
+  const view = adoptView(deps);
+  const isTerraform = options.format === 'terraform';
+  const present = isTerraform ? undefined : (options.file ?? (await findStackFile(deps.directory)));
+  const text = present === undefined ? undefined : await readIfThere(resolve(deps.directory, present));
+  const file = present ?? NEW_FILE;
+  const opened = text === undefined ? await openNew(file, options, deps) : await openStack({ ...options, file }, deps);
+  const pve = await connect(opened, deps);
+  const controller = new AbortController();
+  void deps.stopRequested().then(() => controller.abort(canceled()));
+  const { signal } = controller;
+  try {
+    const { stack } = opened;
+    const guests = await readGuests(pve, signal);
+    const choice = await choiceOf(options, guests, deps, view);
+    if (isTerraform) {
+      const found = await survey({ pve, signal, state: emptyState(stack.name), stackName: stack.name }, guests, choice);
+      view.terraform(found, terraformText(foundVms(found, await readHa(pve, signal))));
+      return 0;
+    }
+    const state = await readState(opened.store, stack.name);
+    const adoption = await planAdoption({
+      pve,
+      signal,
+      guests,
+      choice,
+      state,
+      stack,
+      file,
+      text,
+      claims: options.claim === true,
+      resolve: async (changed) =>
+        text === undefined
+          ? resolveStack(loadStack(changed, file), { environment: deps.environment })
+          : readStack({ ...options, file }, deps, () => changed),
+    });
+    if (!('places' in adoption)) {
+      view.nothing(adoption);
+      return 0;
+    }
+    return await adopt({ opened, pve, signal, adoption, before: text, options, deps, view });
+  } finally {
+    await pve.close();
+  }
+}
+
+interface Work {
+  readonly opened: OpenedStack;
+  readonly pve: Pve;
+  readonly signal: AbortSignal;
+  readonly adoption: Adoption;
+  /** Text of an existing file. */
+  readonly before: string | undefined;
+  readonly options: AdoptOptions;
+  readonly deps: CommandDeps;
+  readonly view: AdoptView;
+}
+
+async function adopt(work: Work): Promise<ExitCode> {
+  const { opened, adoption, before, options, deps, view } = work;
+  const { file } = opened;
+  const { text, places } = adoption;
+  const isNew = before === undefined;
+  view.chosen(adoption);
+  if (options.dryRun || (!isNew && text !== before)) view.text({ file, before: before ?? '', after: text, isNew });
+  if (options.dryRun) return 0;
+  if (!isNew && text !== before) {
+    const question = `Change ${file} like this, and record ${counted(places.length, 'VM')}?`;
+    await requireConsent(deps, options, 'adopt', question);
+  }
+  await write(resolve(deps.directory, file), file, text, isNew);
+  if (isNew) await writeCompanions(deps);
+  const remarks = await record(work);
+  view.adopted({ file, stack: opened.stack.name, isNew, claims: options.claim === true, remarks });
+  return 0;
+}
+
+/** A new stack, which is nowhere but in memory yet. */
+async function openNew(file: string, options: AdoptOptions, deps: CommandDeps): Promise<OpenedStack> {
+  const name = options.stack ?? stackNameOf(basename(resolve(deps.directory)));
+  const { stack, diagnostics } = resolveStack(loadStack(`version: 1\nstack: ${JSON.stringify(name)}\n`, '--stack'), {
+    environment: deps.environment,
+  });
+  return openReadStack({ file, ...(stack && { stack }), diagnostics, variableFiles: [], lockTimeoutMs: 0 }, deps);
+}
+
+function stackNameOf(directory: string): string {
+  const plain = directory
+    .replace(/[^A-Za-z0-9_-]+/g, '-')
+    .replace(/^[^A-Za-z]+/, '')
+    .slice(0, 63);
+  return plain === '' ? 'adopted' : plain;
+}
+
+async function record({ opened, pve, signal, adoption, options, deps }: Work): Promise<string[]> {
+  const { stack, places, survey: found, ha } = adoption;
+  const edit = await editDeps(opened, deps, 'adopt');
+  if (options.claim) {
+    const remarks: string[] = [];
+    for (const { address, vm } of places) {
+      const result = await importVm({ ...edit, pve, log: deps.terminal, signal, stack, address, vmid: vm.vmid });
+      remarks.push(...result.remarks.map((remark) => `${address}: ${remark}`));
+    }
+    return remarks;
+  }
+  const observed = new Map(found.taken.map((vm) => [vm.vmid, vm]));
+  const vms = places.flatMap(({ address, vm }) => {
+    const real = observed.get(vm.vmid);
+    return real ? [{ address, observed: real }] : [];
+  });
+  return recordAdopted({ ...edit, pve, signal, stack, vms, ha });
+}
+
+async function write(path: string, shown: string, text: string, isNew: boolean): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: isNew ? 'wx' : 'w' });
+  } catch (error) {
+    throw unwritable(shown, error);
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+export function needsChoice(): ProxwrightError {
+  return new ProxwrightError({
+    code: 'BAD_VALUE',
+    where: { file: 'proxwright adopt' },
+    detail: 'It was not said which VMs to adopt, and there is no terminal to ask on.',
+    hint: advice`Choose them: ${command('adopt', '--pool', 'POOL')}. Other ways: --tag, --node, --name, --ids, or --all.`,
+  });
+}

@@ -1,0 +1,132 @@
+/**
+ * Takes over running VMs: chooses them, describes them by a stack file, and makes sure that the file is true of each. Reads
+ * only; `record.ts` records them.
+ */
+import { setMaxListeners } from 'node:events';
+import { type Address, parseAddress } from '../../base/address.ts';
+import type { Observed } from '../../kinds/observed.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import type { VmFields } from '../../kinds/vm/fields/index.ts';
+import { readHa } from '../../kinds/vm/observe/ha.ts';
+import { NODE_NOT_CHOSEN } from '../../kinds/vm/placement/candidates.ts';
+import type { Pve } from '../../pve/client.ts';
+import { fieldsOfVm } from '../import/fields.ts';
+import { takeOver } from '../import/take-over.ts';
+import { type FoundVm, foundVm } from './families.ts';
+import { type FitInput, type Fitted, fitText, UnfitVms } from './fit.ts';
+import { type AdoptedText, extendedText, newStackText, type Place } from './stack-text.ts';
+import { type Adoptable, type Choice, type Guest, type Survey, survey } from './survey.ts';
+
+export interface AdoptInput {
+  readonly pve: Pve;
+  readonly signal: AbortSignal;
+  readonly guests: readonly Guest[];
+  readonly choice: Choice;
+  readonly state: StackState;
+  /** Of the file as it is; of an empty one where there is none. */
+  readonly stack: ResolvedStack;
+  readonly file: string;
+  /** Of an existing file. */
+  readonly text?: string | undefined;
+  /** Whether the VMs get an ownership line. */
+  readonly claims: boolean;
+  readonly resolve: FitInput['resolve'];
+}
+
+export interface Adoption extends Fitted {
+  readonly survey: Survey;
+  readonly ha: NonNullable<Observed['ha']>;
+  readonly places: readonly Place[];
+}
+
+/** Only the survey where there is nothing to adopt. */
+export async function planAdoption(input: AdoptInput): Promise<Adoption | Survey> {
+  const { pve, signal, guests, choice, state, stack } = input;
+  // One list of abort listeners for all that is read at once.
+  setMaxListeners(0, signal);
+  let found = await survey({ pve, signal, state, stackName: stack.name }, guests, choice);
+  const ha = await readHa(pve, signal);
+  while (found.taken.length > 0) {
+    const adopted = composed(input, foundVms(found, ha));
+    try {
+      return { ...(await fitted(input, found, ha, adopted)), survey: found, ha, places: adopted.places };
+    } catch (error) {
+      if (!(error instanceof UnfitVms)) throw error;
+      found = without(found, adopted, error);
+    }
+  }
+  return found;
+}
+
+/** A cluster may hold what one stack cannot, such as two VMs with the same address. The later one stays as it is. */
+function without(found: Survey, { places }: AdoptedText, { problems }: UnfitVms): Survey {
+  const unfit = new Map(
+    places.flatMap(({ address, vm }) => {
+      const why = problems.get(address);
+      return why === undefined ? [] : [[vm.vmid, { vmid: vm.vmid, name: vm.name, node: vm.node, why }] as const];
+    }),
+  );
+  return {
+    ...found,
+    taken: found.taken.filter(({ vmid }) => !unfit.has(vmid)),
+    left: [...found.left, ...unfit.values()],
+  };
+}
+
+function fitted(
+  { stack, file, resolve }: AdoptInput,
+  { taken }: Survey,
+  ha: Adoption['ha'],
+  adopted: AdoptedText,
+): Promise<Fitted> {
+  const observed = new Map(taken.map((vm) => [vm.vmid, vm]));
+  return fitText({
+    adopted,
+    file,
+    resolve,
+    untruePaths: ({ vm, address }, fields) => {
+      const real = observed.get(vm.vmid);
+      return real ? untruePaths({ stackName: stack.name, address, ha }, real, fields) : [];
+    },
+  });
+}
+
+/** The chosen VMs as a file describes them. */
+export function foundVms({ taken, guests }: Survey, ha: Adoption['ha']): FoundVm[] {
+  const templates = guests.filter(({ isTemplate }) => isTemplate);
+  // A name finds the template on the node of the VM.
+  const isOnly = ({ name, node }: Guest) =>
+    templates.filter((each) => each.name === name && each.node === node).length === 1;
+  const names = new Map(templates.filter(isOnly).map(({ vmid, name }) => [vmid, name]));
+  return taken.map((vm) => foundVm(vm, fieldsOfVm(vm, ha.ok ? ha.value.get(vm.vmid) : undefined), names));
+}
+
+function composed({ stack, state, text, claims }: AdoptInput, vms: readonly FoundVm[]): AdoptedText {
+  if (text === undefined) {
+    return newStackText(vms, { stackName: stack.name, claims, groupLimit: stack.rollout.limits.groupSize });
+  }
+  const declared = stack.vms
+    .filter(({ address }) => !(address in state.vms))
+    .map(({ address, group, number, fields }) => {
+      const isMember = parseAddress(address)?.key !== undefined;
+      return [fields.name, { address, group, ...(isMember && { number }) }] as const;
+    });
+  return extendedText(text, vms, new Map(declared));
+}
+
+/** Fields by which the next plan would not be empty. */
+function untruePaths(
+  context: { readonly stackName: string; readonly address: Address; readonly ha: Adoption['ha'] },
+  observed: Adoptable,
+  fields: VmFields,
+): string[] {
+  const { differences } = takeOver({ ...context, lineage: undefined, fields, observed, addresses: {} });
+  const isElsewhere = fields.node !== NODE_NOT_CHOSEN && fields.node !== observed.node;
+  const isOtherPower = fields.power !== (observed.running ? 'running' : 'stopped');
+  return [
+    ...differences.map(({ path }) => path).filter((path) => path !== 'ownership'),
+    ...(isElsewhere ? ['node'] : []),
+    ...(isOtherPower ? ['power'] : []),
+  ];
+}

@@ -1,0 +1,207 @@
+/**
+ * The stack file of adopted VMs: a new one, or an existing one with what it lacks. Each VM gets an address, and a place in the
+ * file where its own values go. Pure.
+ */
+import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar, stringify, YAMLMap } from 'yaml';
+import { type Address, vmAddress } from '../../base/address.ts';
+import { visibleText } from '../../base/text/safe-text.ts';
+import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
+import { type FoundVm, families } from './families.ts';
+import { type GroupLines, groupLines, withDefaults } from './group-lines.ts';
+import { addressesIn, addressRanges, idRanges, idsIn } from './ranges.ts';
+import { type Tree, treeOf } from './shared-values.ts';
+
+type Path = readonly (string | number)[];
+
+export interface Place {
+  readonly vm: FoundVm;
+  readonly address: Address;
+  /** Where a value of this VM alone is written. */
+  readonly path: Path;
+}
+
+export interface AdoptedText {
+  readonly document: Document;
+  readonly places: readonly Place[];
+}
+
+export interface NewTextOptions {
+  readonly stackName: string;
+  /** Whether the VMs get an ownership line. */
+  readonly claims: boolean;
+  /** Whether a family is larger than a group may be by default. */
+  readonly groupLimit: number;
+}
+
+export function newStackText(vms: readonly FoundVm[], { stackName, claims, groupLimit }: NewTextOptions): AdoptedText {
+  const { defaults, groups } = withDefaults(families(vms).map(groupLines));
+  const largest = Math.max(0, ...(vms.length === 0 ? [0] : groups.map(({ family }) => family.members.length)));
+  const shared = treeOf(defaults);
+  const document = parseDocument(HEAD);
+  document.set('stack', stackName);
+  if (largest > groupLimit) document.set('rollout', document.createNode({ limits: { group_size: largest } }));
+  const common = { ...(claims ? {} : { ownership: 'off' }), ...shared };
+  if (Object.keys(common).length > 0) document.set('defaults', tidied(document.createNode(inOrder(common)), 0));
+  const ownership = document.getIn(['defaults', 'ownership'], true);
+  if (isScalar(ownership)) ownership.comment = ` ${UNCLAIMED}`;
+  document.set('vms', document.createNode({}));
+  return { document, places: groups.flatMap((group) => placed(document, group)) };
+}
+
+const HEAD = `# yaml-language-server: $schema=./stack.schema.json
+# VMs that were there before this file. Nothing was changed on them, and "proxwright plan" is empty.
+# How a VM was made cannot be read from Proxmox. Before Proxwright makes one of them again, say how: with "clone", or
+# with "image" in one of its disks.
+version: 1
+`;
+
+const UNCLAIMED = 'No line in the notes of the VMs. Remove this, and apply, so that "state recover" finds them.';
+
+/** An existing file with the VMs that it lacks. `declared`: addresses that the file has and the state does not, by name. */
+export function extendedText(
+  text: string,
+  vms: readonly FoundVm[],
+  declared: ReadonlyMap<string, { readonly address: Address; readonly group: string; readonly number?: number }>,
+): AdoptedText {
+  const document = parseDocument(text);
+  if (!isMap(document.get('vms'))) document.set('vms', document.createNode({}));
+  const places: Place[] = [];
+  const left: FoundVm[] = [];
+  for (const vm of vms) {
+    const known = declared.get(vm.name);
+    if (known) {
+      const own: Path = known.number === undefined ? [] : ['overrides', known.number];
+      places.push({ vm, address: known.address, path: ['vms', known.group, ...own] });
+    } else left.push(vm);
+  }
+  const others = left.filter((vm) => {
+    const place = grown(document, vm);
+    if (place) places.push(place);
+    return !place;
+  });
+  const taken = Object.keys(groupsOf(document));
+  for (const family of families(others, taken)) places.push(...placed(document, groupLines(family)));
+  return { document, places };
+}
+
+function groupsOf(document: Document): Readonly<Record<string, unknown>> {
+  const tree: unknown = document.toJS();
+  const vms = isTree(tree) ? tree.vms : undefined;
+  return isTree(vms) ? vms : {};
+}
+
+const NUMBER = `$${'{number}'}`;
+
+/** The next member of a group that counts, if its name is the name of this VM. */
+function grown(document: Document, vm: FoundVm): Place | undefined {
+  for (const [group, tree] of Object.entries(groupsOf(document))) {
+    if (!isTree(tree) || typeof tree.count !== 'number' || typeof tree.name !== 'string') continue;
+    const number = tree.count + 1;
+    if (tree.name.replaceAll(NUMBER, String(number)) !== vm.name) continue;
+    document.setIn(['vms', group, 'count'], number);
+    const ids = idsIn(tree.vmids);
+    if (ids && ids.length < number) {
+      document.setIn(['vms', group, 'vmids'], document.createNode(idRanges([...ids, vm.vmid])));
+    }
+    for (const path of addressLists(tree)) widen(document, ['vms', group, ...path], number, vm);
+    return { vm, address: vmAddress(group, number), path: ['vms', group, 'overrides', number] };
+  }
+  return undefined;
+}
+
+function addressLists(tree: Tree): string[][] {
+  const nics = isTree(tree.nics) ? Object.entries(tree.nics) : [];
+  return nics.flatMap(([slot, nic]) =>
+    ['ipv4', 'ipv6'].flatMap((family) => {
+      const settings = isTree(nic) ? nic[family] : undefined;
+      return isTree(settings) && 'addresses' in settings ? [['nics', slot, family, 'addresses']] : [];
+    }),
+  );
+}
+
+function widen(document: Document, path: Path, number: number, { leaves }: FoundVm): void {
+  const node: unknown = document.getIn(path, true);
+  const written: unknown = isSeq(node) ? node.toJS(document) : document.getIn(path);
+  const known = addressesIn(written);
+  if (!known || known.length >= number) return;
+  const own = leaves.get(path.slice(2).join('.').replace(/es$/, ''));
+  const ranges = addressRanges([...known, own]);
+  if (ranges !== undefined) document.setIn(path, document.createNode(ranges));
+}
+
+/** Writes a group into `vms`. */
+function placed(document: Document, { family, head, shared, overrides }: GroupLines): Place[] {
+  const { key, members, series } = family;
+  const tree = new Map<unknown, unknown>(Object.entries({ ...treeOf(head), ...inOrder(treeOf(shared)) }));
+  if (overrides.size > 0) tree.set('overrides', new Map([...overrides].map(([number, own]) => [number, treeOf(own)])));
+  const node = document.createNode(tree);
+  for (const pair of (node as YAMLMap<unknown, Node>).items) tidy(pair.value, String(pair.key).length + 6);
+  const remarks = members.flatMap(({ name, leftOut }) =>
+    leftOut.map((each) => ` ${members.length > 1 ? `${name}: ` : ''}${each}`),
+  );
+  const vms = document.get('vms') as YAMLMap; // both callers made sure of it
+  const pair = document.createPair<Scalar, Node>(key, node);
+  if (vms.items.length > 0) pair.key.spaceBefore = true;
+  vms.add(pair);
+  if (remarks.length > 0) {
+    // Text of the server: no line break may end the comment.
+    node.commentBefore = [' Not in this file, and left as it is:', ...remarks]
+      .map((line) => visibleText(line))
+      .join('\n');
+  }
+  return members.map((vm, index) => {
+    const member = series?.numbers === 'count' ? index + 1 : series?.numbers[index];
+    const own: Path = series ? ['overrides', index + 1] : [];
+    return { vm, address: vmAddress(key, member), path: ['vms', key, ...own] };
+  });
+}
+
+/** As the reference page has them, with the place first. */
+function inOrder(tree: Tree): Tree {
+  const keys = ['node', 'nodes', ...Object.keys(vmFieldsSchema.shape)];
+  const rank = (key: string) => keys.indexOf(key);
+  return Object.fromEntries(Object.entries(tree).sort(([a], [b]) => rank(a) - rank(b)));
+}
+
+const WIDTH = 100;
+
+/** Maps that fit into a line are written in one, as people do. */
+function tidied<Value extends Node>(node: Value, indent: number): Value {
+  if (node instanceof YAMLMap) for (const { key, value } of node.items) tidy(value, indent + String(key).length + 4);
+  return node;
+}
+
+function tidy(node: unknown, indent: number): void {
+  if (isSeq(node)) node.flow = true;
+  if (!(node instanceof YAMLMap)) return;
+  const text = stringify(node.toJSON(), { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
+  const isShort =
+    !text.includes('\n') && text.length + indent <= WIDTH && !node.items.some(({ value }) => isDeep(value));
+  if (isShort) node.flow = true;
+  for (const { key, value } of node.items) tidy(value, indent + String(key).length + 4);
+}
+
+/** A map of maps of maps is hard to read in one line. */
+function isDeep(node: unknown): boolean {
+  return node instanceof YAMLMap && node.items.some(({ value }) => value instanceof YAMLMap);
+}
+
+/** Writes a value of one VM; `null` takes away what the group or the defaults say. */
+export function setOwn({ document }: AdoptedText, { path }: Place, field: string, value: unknown): void {
+  const steps = [...path, ...field.split('.')];
+  for (let depth = 1; depth < steps.length; depth++) {
+    const above = steps.slice(0, depth);
+    if (!isMap(document.getIn(above))) document.setIn(above, document.createNode({}));
+  }
+  document.setIn(steps, value === null ? null : document.createNode(value));
+}
+
+export function printed({ document }: AdoptedText, file: string): string {
+  return file.endsWith('.json')
+    ? `${JSON.stringify(document.toJS(), undefined, 2)}\n`
+    : document.toString({ lineWidth: 0, flowCollectionPadding: true });
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

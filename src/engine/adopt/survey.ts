@@ -1,0 +1,158 @@
+/** Which VMs of the cluster are to be adopted, which stay as they are, and why. Reads only. */
+import { hasCode } from '../../base/errors.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import { isHalfMade, readVm, type VmObserved } from '../../kinds/vm/observed.ts';
+import { findOwnership, ownershipCounts } from '../../kinds/vm/ownership.ts';
+import type { Pve } from '../../pve/client.ts';
+import { isNotFound } from '../../pve/errors/kinds.ts';
+
+/** What the user chose; each list that is not empty narrows the choice. */
+export interface Choice {
+  /** Names or ids, instead of both. */
+  readonly either?: boolean;
+  readonly pools: readonly string[];
+  readonly tags: readonly string[];
+  readonly nodes: readonly string[];
+  /** Patterns with `*` and `?`. */
+  readonly names: readonly string[];
+  readonly ids: readonly (readonly [first: number, last: number])[];
+}
+
+export interface Guest {
+  readonly vmid: number;
+  readonly node: string;
+  readonly name: string;
+  readonly type: string;
+  readonly isTemplate: boolean;
+  readonly isRunning: boolean;
+  readonly pool: string | undefined;
+  readonly tags: readonly string[];
+}
+
+export interface LeftGuest {
+  readonly vmid: number;
+  readonly name: string;
+  readonly node: string;
+  readonly why: string;
+}
+
+export type Adoptable = VmObserved & { readonly uuid: string };
+
+export interface Survey {
+  readonly taken: readonly Adoptable[];
+  readonly left: readonly LeftGuest[];
+  /** Chosen VMs that the state has already. */
+  readonly known: number;
+  readonly guests: readonly Guest[];
+}
+
+export async function readGuests(pve: Pve, signal: AbortSignal): Promise<Guest[]> {
+  await pve.authenticate({ signal });
+  const rows = await pve.cluster.resources({ type: 'vm' }, { signal });
+  const guests = rows.flatMap(({ vmid, node, name, type, template, status, pool, tags = '' }): Guest[] => {
+    if (vmid === undefined || node === undefined) return [];
+    const [isTemplate, isRunning] = [template ?? false, status === 'running'];
+    const split = tags.split(/[;, ]+/).filter((tag) => tag !== '');
+    return [{ vmid, node, name: name ?? '', type, isTemplate, isRunning, pool, tags: split }];
+  });
+  const named = await withNames(pve, guests, signal);
+  return named.sort((a, b) => a.vmid - b.vmid);
+}
+
+/** The list of the cluster lags: a VM that was made a moment ago has no name in it. The list of its node has. */
+async function withNames(pve: Pve, guests: readonly Guest[], signal: AbortSignal): Promise<Guest[]> {
+  const nodes = new Set(guests.filter(({ name, type }) => name === '' && type === 'qemu').map(({ node }) => node));
+  const lists = await Promise.all([...nodes].map((node) => pve.node(node).vms.list({}, { signal })));
+  const fresh = new Map<number, (typeof lists)[number][number]>(lists.flat().map((row) => [row.vmid, row]));
+  return guests.map((guest) => {
+    const row = fresh.get(guest.vmid);
+    if (!row) return guest;
+    const { name = '', status, template = false } = row;
+    return { ...guest, name, isTemplate: template, isRunning: status === 'running' };
+  });
+}
+
+export function isChosen(guest: Guest, { pools, tags, nodes, names, ids, either = false }: Choice): boolean {
+  const allows = (list: readonly unknown[], isMet: () => boolean) => list.length === 0 || isMet();
+  const isNamed = () => names.some((pattern) => globOf(pattern).test(guest.name));
+  const isInRange = () => ids.some(([first, last]) => first <= guest.vmid && guest.vmid <= last);
+  if (either) return isNamed() || isInRange();
+  return (
+    allows(pools, () => guest.pool !== undefined && pools.includes(guest.pool)) &&
+    allows(tags, () => tags.some((tag) => guest.tags.includes(tag.toLowerCase()))) &&
+    allows(nodes, () => nodes.includes(guest.node)) &&
+    allows(names, isNamed) &&
+    allows(ids, isInRange)
+  );
+}
+
+function globOf(pattern: string): RegExp {
+  const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`);
+}
+
+/** Reads the configuration of every chosen VM, a few at a time: the client limits them. */
+export async function survey(
+  { pve, signal, state, stackName }: SurveyDeps,
+  guests: readonly Guest[],
+  choice: Choice,
+): Promise<Survey> {
+  const chosen = guests.filter((guest) => isChosen(guest, choice));
+  const looked = await Promise.all(chosen.map((guest) => look(pve, guest, signal)));
+  const recorded = new Map(Object.values(state.vms).map((vm) => [vm.vmid, vm.uuid?.toLowerCase()]));
+  const taken: Adoptable[] = [];
+  const left: LeftGuest[] = [];
+  let known = 0;
+  for (const [index, found] of looked.entries()) {
+    const guest = chosen[index];
+    if (!guest) continue;
+    const { vmid, node, name } = guest;
+    if (typeof found === 'string') {
+      left.push({ vmid, node, name, why: found });
+      continue;
+    }
+    if (recorded.has(vmid) && recorded.get(vmid) === found.uuid.toLowerCase()) {
+      known++;
+      continue;
+    }
+    const why = otherOwner(found, stackName);
+    if (why === undefined) taken.push(found);
+    else left.push({ vmid, node, name, why });
+  }
+  return { taken, left, known, guests };
+}
+
+interface SurveyDeps {
+  readonly pve: Pve;
+  readonly signal: AbortSignal;
+  readonly state: StackState;
+  readonly stackName: string;
+}
+
+/** The VM, or why it cannot be adopted. */
+async function look(pve: Pve, guest: Guest, signal: AbortSignal): Promise<Adoptable | string> {
+  const { vmid, node } = guest;
+  if (guest.type !== 'qemu') return 'a container; only VMs are managed';
+  if (guest.isTemplate) return 'a template: VMs can be cloned from it as it is';
+  try {
+    const vm = await readVm(pve, node, vmid, { signal });
+    if (vm.template) return 'a template: VMs can be cloned from it as it is';
+    if (isHalfMade(vm)) return `locked (${vm.lock}): Proxmox has not finished creating it`;
+    const { uuid } = vm;
+    if (uuid !== undefined) return { ...vm, uuid };
+    return `it has no uuid in smbios1. On ${node}: qm set ${vmid} --smbios1 uuid=$(uuidgen)`;
+  } catch (error) {
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return `the token needs VM.Audit on /vms/${vmid}`;
+    if (isNotFound(error)) return 'gone by now';
+    throw error;
+  }
+}
+
+function otherOwner(vm: Adoptable, stackName: string): string | undefined {
+  const owner = findOwnership(vm.current.get('description') ?? '');
+  if (!owner || !ownershipCounts(owner, vm)) return undefined;
+  if (owner.stack === stackName) {
+    return `its notes say that it is ${owner.address} of this stack: proxwright state recover`;
+  }
+  return `it belongs to ${owner.address} of the stack "${owner.stack}"`;
+}

@@ -1,0 +1,128 @@
+/**
+ * Adopted VMs as a Terraform configuration: a resource for each family, with import blocks. What differs between members is
+ * in a local map, by the name of the VM. Pure.
+ */
+import { type Family, type FoundVm, families } from './families.ts';
+import { ownLeaves } from './group-lines.ts';
+import { isSame, type Leaves, type Tree, treeOf } from './shared-values.ts';
+
+/** HCL that is no literal. */
+class Expression {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export function terraformText(vms: readonly FoundVm[]): string {
+  const blocks = families(vms).map((family) => (family.members.length > 1 ? familyBlock(family) : singleBlock(family)));
+  return `${[HEAD, ...blocks].join('\n')}`;
+}
+
+const HEAD = `# VMs that were there before this configuration. "terraform plan" imports them and changes nothing else.
+terraform {
+  required_providers {
+    proxwright = { source = "proxwright.dev/proxwright/proxwright" }
+  }
+}
+
+provider "proxwright" {}
+`;
+
+function singleBlock({ key, members: [vm] }: Family): string {
+  if (!vm) return '';
+  const leaves = new Map<string, unknown>([
+    ['name', vm.name],
+    ['vmid', vm.vmid],
+    ['node', vm.node],
+    ...plainLeaves(vm),
+  ]);
+  return `${remarks([vm])}resource "proxwright_vm" "${key}" {
+${attributes(treeOf(leaves), 1)}}
+
+import {
+  to = proxwright_vm.${key}
+  id = "${vm.vmid}"
+}
+`;
+}
+
+function familyBlock({ key, members }: Family): string {
+  const local = key.replaceAll('-', '_');
+  const all = members.map((vm) => new Map<string, unknown>([['vmid', vm.vmid], ['node', vm.node], ...plainLeaves(vm)]));
+  const paths = [...new Set(all.flatMap((leaves) => [...leaves.keys()]))];
+  const [first] = all;
+  const isShared = (path: string) =>
+    path !== 'vmid' && all.every((leaves) => leaves.has(path) && isSame(leaves.get(path), first?.get(path)));
+  const varied = paths.filter((path) => !isShared(path));
+  const nameOf = (path: string) => path.replaceAll('.', '_').replaceAll('-', '_');
+  const rows = members.map((vm, index) => {
+    const values = varied.map((path) => `${nameOf(path)} = ${literal(all[index]?.get(path) ?? null, 2)}`);
+    return `    ${JSON.stringify(vm.name)} = { ${values.join(', ')} }\n`;
+  });
+  const leaves: Leaves = new Map<string, unknown>([
+    ['for_each', new Expression(`local.${local}`)],
+    ['name', new Expression('each.key')],
+    ...paths.map((path): [string, unknown] => [
+      path,
+      isShared(path) ? first?.get(path) : new Expression(`each.value.${nameOf(path)}`),
+    ]),
+  ]);
+  return `locals {
+  ${local} = {
+${rows.join('')}  }
+}
+
+${remarks(members)}resource "proxwright_vm" "${key}" {
+${attributes(treeOf(leaves), 1)}}
+
+import {
+  for_each = local.${local}
+  to       = proxwright_vm.${key}[each.key]
+  id       = each.value.vmid
+}
+`;
+}
+
+/** The provider has no such attributes: HA is a block of its own there, and a template is not a fact of an existing VM. */
+function plainLeaves(vm: FoundVm): [string, unknown][] {
+  return [...ownLeaves(vm)].map(([path, value]): [string, unknown] => [path, unescaped(value)]);
+}
+
+/** A stack file writes `$${` for a `${` that is no reference, and so does HCL; \`literal\` escapes it again. */
+function unescaped(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('$${', () => '${');
+  return Array.isArray(value) ? value.map(unescaped) : value;
+}
+
+function remarks(members: readonly FoundVm[]): string {
+  return members
+    .flatMap(({ name, leftOut }) =>
+      leftOut.map((each) => `# ${name}: not in this file: ${each.replace(/[\r\n]+/g, ' ')}\n`),
+    )
+    .join('');
+}
+
+function attributes(tree: Tree, depth: number): string {
+  const indent = '  '.repeat(depth);
+  const width = Math.max(0, ...Object.keys(tree).map((key) => attributeName(key).length));
+  return Object.entries(tree)
+    .map(([key, value]) => `${indent}${attributeName(key).padEnd(width)} = ${literal(value, depth)}\n`)
+    .join('');
+}
+
+const attributeName = (key: string) => (/^[A-Za-z_][A-Za-z0-9_-]*$/.test(key) ? key : JSON.stringify(key));
+
+function literal(value: unknown, depth: number): string {
+  if (value instanceof Expression) return value.text;
+  if (Array.isArray(value)) return `[${value.map((each) => literal(each, depth)).join(', ')}]`;
+  if (typeof value === 'object' && value !== null) {
+    return `{\n${attributes(value as Tree, depth + 1)}${'  '.repeat(depth)}}`; // a branch of the tree
+  }
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+        .replaceAll('${', () => '$${')
+        .replaceAll('%{', '%%{')
+    : String(value);
+}
