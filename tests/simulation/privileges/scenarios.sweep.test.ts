@@ -47,6 +47,12 @@ async function prepare(server: ServerKind, scenario: Scenario): Promise<Prepared
   return prepared;
 }
 
+/**
+ * A hook runs on this machine. A rollback is asked for by a command of its own. Without the privilege to read them, HA rules
+ * are not kept, and the plan says so.
+ */
+const OTHER_STEPS = new Set(['vm.hook', 'vm.rollback', 'ha-rule.keep', 'ha-rule.leave']);
+
 describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server) => {
   const taken = new Set<string>();
 
@@ -121,8 +127,12 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
     );
   });
 
-  it('takes every kind of step there is', () => {
-    expect([...taken].sort()).toEqual(actionNames().sort());
+  it('takes every kind of step of an apply that a privilege decides', () => {
+    expect([...taken].sort()).toEqual(
+      actionNames()
+        .filter((name) => !OTHER_STEPS.has(name))
+        .sort(),
+    );
   });
 });
 

@@ -4,8 +4,7 @@
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { canceled, ProxwrightError } from '../../../base/errors.ts';
-import { advice, command } from '../../../base/hint.ts';
+import { canceled } from '../../../base/errors.ts';
 import { counted } from '../../../base/values/units.ts';
 import { type Adoption, foundVms, planAdoption } from '../../../engine/adopt/adopt.ts';
 import { recordAdopted } from '../../../engine/adopt/record.ts';
@@ -163,14 +162,5 @@ async function readIfThere(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
-  });
-}
-
-export function needsChoice(): ProxwrightError {
-  return new ProxwrightError({
-    code: 'BAD_VALUE',
-    where: { file: 'proxwright adopt' },
-    detail: 'It was not said which VMs to adopt, and there is no terminal to ask on.',
-    hint: advice`Choose them: ${command('adopt', '--pool', 'POOL')}. Other ways: --tag, --node, --name, --ids, or --all.`,
   });
 }

@@ -1,9 +1,9 @@
 /** Which VMs the user wants to adopt: by options, or asked on the terminal. */
-import { canceled } from '../../../base/errors.ts';
+import { canceled, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
 import type { Choice, Guest } from '../../../engine/adopt/survey.ts';
 import { badOption, type CommandDeps } from '../../command.ts';
 import type { AdoptView } from '../../views/adopt.ts';
-import { needsChoice } from './adopt.ts';
 
 export interface ChoiceOptions {
   readonly pool?: readonly string[];
@@ -45,4 +45,13 @@ function idRange(text: string): readonly [number, number] {
   const [, first, last = first] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(text.trim()) ?? [];
   if (first !== undefined && Number(first) <= Number(last)) return [Number(first), Number(last)];
   throw badOption('--ids', `"${text}" is neither an id nor a range of ids.`, 'For example: --ids 100-199');
+}
+
+function needsChoice(): ProxwrightError {
+  return new ProxwrightError({
+    code: 'BAD_VALUE',
+    where: { file: 'proxwright adopt' },
+    detail: 'It was not said which VMs to adopt, and there is no terminal to ask on.',
+    hint: advice`Choose them: ${command('adopt', '--pool', 'POOL')}. Other ways: --tag, --node, --name, --ids, or --all.`,
+  });
 }

@@ -31,6 +31,11 @@ const STRONG = CHANGED.replace('    tags:', '    startup: { order: 3 }\n    seri
 const STOPPED = STRONG.replace('    tags:', '    power: stopped\n    tags:');
 const MANAGED = STOPPED.replace('    tags:', '    ha: { state: stopped }\n    tags:');
 
+const SAVED = CLONED.replace(
+  '    tags:',
+  '    snapshot: { when: before_change, keep: 1 }\n    restart: when_needed\n    tags:',
+);
+
 const STILL = CLONED.replace('    tags:', '    power: stopped\n    tags:');
 
 const CREATED = `  box:
@@ -94,6 +99,14 @@ const SCENARIOS_OF_VMS: readonly Scenario[] = [
       apply('is stopped', STOPPED),
       apply('is given to the HA manager', MANAGED),
       destroy('is destroyed', MANAGED),
+    ],
+  },
+  {
+    name: 'a VM with a snapshot before each change',
+    phases: [
+      apply('is made', SAVED),
+      apply('is changed', SAVED.replace('memory: 4GiB', 'memory: 5GiB')),
+      apply('is changed again, and the older snapshot goes', SAVED.replace('memory: 4GiB', 'memory: 6GiB')),
     ],
   },
   {
