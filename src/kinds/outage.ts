@@ -8,7 +8,7 @@ import { z } from 'zod';
 export const HOOK_MOMENTS = ['before_stop', 'after_ready'] as const;
 export type HookMoment = (typeof HOOK_MOMENTS)[number];
 
-/** `started` of a run that died: nobody knows whether the program ended. */
+/** `started` of a run that died: it is not known whether the program ended. */
 export const hookStatus = z.enum(['started', 'done', 'failed']);
 
 /** What the VM that replaces another one takes over from it. */

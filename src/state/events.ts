@@ -177,7 +177,7 @@ function applyPatch(vms: Record<string, VmRecord>, change: VmPatch): void {
 
 function applyOutage(outages: Record<string, OutageRecord>, event: RunEvent): void {
   if (event.event === 'stepStarted' && event.outage) {
-    // One that an earlier run began goes on: its hooks are not repeated.
+    // One that an earlier run began continues: its hooks are not repeated.
     outages[event.address] = { since: event.at, hooks: {}, ...outages[event.address], ...event.outage };
   } else if (event.event === 'hook') {
     const { address, group, moment, status, at: since } = event;

@@ -28,7 +28,7 @@ export function sealed(raw: unknown): Sealed {
 
 const ALGORITHM = 'hmac-sha256';
 
-/** Says that whoever wrote the content has the key. `purpose` keeps a signature from being valid for anything else. */
+/** Says that the author of the content has the key. `purpose` keeps a signature from being valid for anything else. */
 export function signatureOf(content: unknown, purpose: string, key: Secret): string {
   const digest = createHmac('sha256', key.reveal())
     .update(`${purpose}\n${canonicalJson(content)}`)

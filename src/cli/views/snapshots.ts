@@ -53,7 +53,7 @@ function renderSnapshots(vms: readonly SnapshotsOfVm[], paint: Paint): string[] 
   });
   return [
     ...renderTable(['VM', 'snapshot', 'taken', 'state', 'by', 'description'], rows, paint),
-    paint('dim', '* the VM goes on from this one'),
+    paint('dim', '* the VM continues from this one'),
   ];
 }
 

@@ -47,7 +47,7 @@ export function planRules(context: PlanContext): KindPlan {
   };
 }
 
-/** VMs leave their rules when Proxmox destroys them. A rule that is left to nobody goes first, so that it never misleads. */
+/** VMs leave their rules when Proxmox destroys them. A rule that has no members left is removed first, so that it never misleads. */
 export function planDestroyedRules({ stack, state, observed, isSelected }: DestroyContext): KindPlan {
   if (!observed.haRules?.ok) return NOTHING_PLANNED;
   const addresses = addressesBySid(state.vms);

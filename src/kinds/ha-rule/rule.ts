@@ -32,7 +32,7 @@ export interface LeaveRuleInput {
   readonly rule: string;
   /** IDs of VMs that leave it. */
   readonly leaving: readonly number[];
-  /** Nobody is left in it who would need it. */
+  /** No member that needs it is left. */
   readonly removes: boolean;
 }
 

@@ -84,7 +84,7 @@ describe.each(SYSTEMS)('on %s, the example', (_, run) => {
     expect(ours()).toHaveLength(1);
   });
 
-  it('applies nothing that nobody reviewed, and no plan that was signed elsewhere', async () => {
+  it('applies nothing without a review, and no plan that was signed elsewhere', async () => {
     forge.change((state) => {
       state.isMerged = false;
     });

@@ -68,7 +68,7 @@ export async function contest(arena: Arena, seed: number): Promise<ContestEnd> {
   await Promise.all(
     all.map(async (one, index) => {
       await pause(randomInteger(random.fork(`start ${index}`), 0, 150));
-      // On another machine nobody sees that a process is dead: its lease has to end, where there are leases.
+      // On another machine it is not known that a process is dead: its lease has to end, where there are leases.
       const isElsewhere = !arena.scene.lockOrder && random.fork(`host ${index}`).next() < 0.5;
       const host = isElsewhere ? `machine-${index}` : undefined;
       const onStart = (child: ChildProcess) => {

@@ -147,7 +147,7 @@ describe('the hand-over script for Talos', () => {
     ]);
   });
 
-  it('updates the labels of a node that is configured, because its VM may have moved, and goes on if that fails', async () => {
+  it('updates the labels of a node that is configured, because its VM may have moved, and continues if that fails', async () => {
     ready();
     await cluster.run(scripts.talos, settings);
     cluster.asked();

@@ -96,7 +96,7 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
   'vm.hook': { label: 'hook', run: runHook, undecided: undecidedHook, programs: ({ run }) => run.slice(0, 1) },
 };
 
-/** Nobody knows whether it ended, and it may do harm the second time. */
+/** It is not known whether it ended, and it may do harm the second time. */
 function undecidedHook({ moment, endUnknown }: HookInput, address: Address): ProxwrightError | undefined {
   if (!endUnknown) return undefined;
   return new ProxwrightError({

@@ -73,7 +73,7 @@ export class MortalProcess {
     };
   }
 
-  /** A program outlives the process that started it, so it can end although nobody hears of it. */
+  /** A program outlives the process that started it, so its end may go unnoticed. */
   running(processes: Processes): Processes {
     return {
       run: async (program) => {
