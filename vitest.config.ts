@@ -2,6 +2,7 @@
  * Two parts of one suite. `fast` is what `npm test` runs: every test but the deep ones, and a sample of each sweep. `deep` is
  * what `npm run test:deep` runs: the deep tests and the sweeps at length. The name of a file says where it belongs.
  */
+import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 
 const SWEEPS = 'tests/**/*.sweep.test.ts';
@@ -23,8 +24,8 @@ const common = {
 
 export default defineConfig({
   test: {
-    // The waiting parts of the suite (hosts, packages, killed processes) leave a core idle: one worker for each core.
-    maxWorkers: '100%',
+    // Many tests wait (for hosts, servers, killed processes) and leave a core idle meanwhile: more workers than cores.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {
         test: {
