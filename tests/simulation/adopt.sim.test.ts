@@ -15,7 +15,7 @@ import { MemoryStore } from '../../src/state/memory-store.ts';
 import { readState } from '../../src/state/state-file.ts';
 import { byDepth } from '../support/depth.ts';
 import { driftWorld, SURROUNDINGS } from './engine/support/drift-world.ts';
-import { StackScene, stackOf } from './support/stack-scene.ts';
+import { BY_HAND, StackScene, stackOf } from './support/stack-scene.ts';
 
 const ALL: Choice = { pools: [], tags: [], nodes: [], names: [], ids: [] };
 
@@ -164,6 +164,25 @@ describe('adopted VMs', () => {
       expect(newcomer.text).toContain('# The ones that people see.');
       expect(newcomer.text).toContain('vmids: 401-404');
       expect(newcomer.text).toContain('10.10.0.11-10.10.0.14/24');
+      expect(isEmpty(await lab.plan(newcomer.stack))).toBe(true);
+    });
+  });
+
+  it('join a file whose VMs have ownership lines without getting one', async () => {
+    const lab = new StackScene();
+    await lab.run(async () => {
+      const own = stackOf(ESTATE.replace('ownership: off', 'ownership: line'));
+      await lab.apply(own);
+      await lab.makeByHand(150);
+      await lab.makeByHand(151, { ...BY_HAND, name: 'other', ipconfig0: 'ip=10.0.30.6/24,gw=10.0.30.1' });
+      const { store } = lab;
+      const newcomer = new Newcomer(lab);
+      lab.store = store;
+      newcomer.text = `version: 1\nstack: lab\n${ESTATE.replace('ownership: off', 'ownership: line').trimStart()}`;
+      lab.requests.length = 0;
+      const { places } = (await newcomer.adopt()) as Adoption;
+      expect(places.map(({ address }) => address)).toEqual(['vm.web-2', 'vm.other']);
+      expect(lab.requests.filter((line) => !line.startsWith('GET '))).toEqual([]);
       expect(isEmpty(await lab.plan(newcomer.stack))).toBe(true);
     });
   });

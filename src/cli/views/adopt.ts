@@ -18,6 +18,7 @@ export interface Adopted {
   readonly file: string;
   readonly stack: string;
   readonly isNew: boolean;
+  readonly isChanged: boolean;
   readonly claims: boolean;
   readonly remarks: readonly string[];
 }
@@ -135,11 +136,16 @@ function humanView({ terminal, print, paint }: HumanScreen): AdoptView {
         );
       }
     },
-    adopted: ({ file, isNew, claims, remarks }) => {
+    adopted: ({ file, isNew, isChanged, claims, remarks }) => {
       for (const remark of remarks) terminal.log('warn', remark);
       const touched = claims ? 'Only ownership lines were written to them.' : 'Nothing was written to any of them.';
+      const written = isNew
+        ? `wrote ${file}`
+        : isChanged
+          ? `changed ${file}`
+          : `${file} describes ${count === 1 ? 'it' : 'them'} already`;
       terminal.success(
-        `Adopted ${counted(count, 'VM')}: ${isNew ? `wrote ${file}` : file}, and recorded them. ${touched}`,
+        `Adopted ${counted(count, 'VM')}: ${written}, and recorded ${count === 1 ? 'it' : 'them'}. ${touched}`,
       );
       terminal.log('info', `Check that nothing differs: proxwright plan --file ${shellWord(file)} --exit-code`);
     },

@@ -75,7 +75,7 @@ function without(found: Survey, { places }: AdoptedText, { problems }: UnfitVms)
 }
 
 function fitted(
-  { stack, file, resolve }: AdoptInput,
+  { stack, file, resolve, claims }: AdoptInput,
   { taken }: Survey,
   ha: Adoption['ha'],
   adopted: AdoptedText,
@@ -87,7 +87,12 @@ function fitted(
     resolve,
     untruePaths: ({ vm, address }, fields) => {
       const real = observed.get(vm.vmid);
-      return real ? untruePaths({ stackName: stack.name, address, ha }, real, fields) : [];
+      // An ownership line would be a change, unless it is asked for.
+      return real
+        ? untruePaths({ stackName: stack.name, address, ha }, real, fields).filter(
+            (path) => !claims || path !== 'ownership',
+          )
+        : [];
     },
   });
 }
@@ -112,7 +117,11 @@ function composed({ stack, state, text, claims }: AdoptInput, vms: readonly Foun
       const isMember = parseAddress(address)?.key !== undefined;
       return [fields.name, { address, group, ...(isMember && { number }) }] as const;
     });
-  return extendedText(text, vms, new Map(declared));
+  return extendedText(text, claims ? vms : vms.map(unclaimed), new Map(declared));
+}
+
+function unclaimed(vm: FoundVm): FoundVm {
+  return { ...vm, leaves: new Map([...vm.leaves, ['ownership', 'off']]) };
 }
 
 /** Fields by which the next plan would not be empty. */
@@ -124,9 +133,5 @@ function untruePaths(
   const { differences } = takeOver({ ...context, lineage: undefined, fields, observed, addresses: {} });
   const isElsewhere = fields.node !== NODE_NOT_CHOSEN && fields.node !== observed.node;
   const isOtherPower = fields.power !== (observed.running ? 'running' : 'stopped');
-  return [
-    ...differences.map(({ path }) => path).filter((path) => path !== 'ownership'),
-    ...(isElsewhere ? ['node'] : []),
-    ...(isOtherPower ? ['power'] : []),
-  ];
+  return [...differences.map(({ path }) => path), ...(isElsewhere ? ['node'] : []), ...(isOtherPower ? ['power'] : [])];
 }

@@ -80,7 +80,12 @@ export function extendedText(
     return !place;
   });
   const taken = Object.keys(groupsOf(document));
-  for (const family of families(others, taken)) places.push(...placed(document, groupLines(family)));
+  for (const family of families(others, taken)) {
+    const { shared, ...lines } = groupLines(family);
+    const isOff = document.getIn(['defaults', 'ownership']) === 'off';
+    const own = new Map([...shared].filter(([path]) => path !== 'ownership' || !isOff));
+    places.push(...placed(document, { ...lines, shared: own }));
+  }
   return { document, places };
 }
 

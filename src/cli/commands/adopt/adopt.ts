@@ -110,7 +110,14 @@ async function adopt(work: Work): Promise<ExitCode> {
   await write(resolve(deps.directory, file), file, text, isNew);
   if (isNew) await writeCompanions(deps);
   const remarks = await record(work);
-  view.adopted({ file, stack: opened.stack.name, isNew, claims: options.claim === true, remarks });
+  view.adopted({
+    file,
+    stack: opened.stack.name,
+    isNew,
+    isChanged: text !== before,
+    claims: options.claim === true,
+    remarks,
+  });
   return 0;
 }
 
@@ -158,9 +165,7 @@ async function write(path: string, shown: string, text: string, isNew: boolean):
   }
 }
 
+/** A file that cannot be read is there too: opening the stack says why. */
 async function readIfThere(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : ''));
 }
