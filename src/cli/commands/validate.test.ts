@@ -48,6 +48,7 @@ describe('validate', () => {
   it('lists them as JSON', async () => {
     const [line = ''] = await validate(VMS + TEMPLATES + IMAGES, true);
     expect(JSON.parse(line)).toEqual({
+      schema: 1,
       file: 'stack.yaml',
       variableFiles: [],
       valid: true,
