@@ -5,7 +5,7 @@
 import { drivesOf } from '../../kinds/vm/config/disks.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import type { ImportedFields } from '../import/fields.ts';
-import { type Leaves, leavesOf } from './shared-values.ts';
+import { isSame, type Leaves, leavesOf } from './shared-values.ts';
 
 /** A VM to be adopted, as a stack file describes it. */
 export interface FoundVm {
@@ -114,9 +114,7 @@ function likeEachOther<Vm extends FoundVm & { readonly parts: NameParts }>(membe
 
 function differences(one: Leaves, other: Leaves): number {
   const paths = new Set([...one.keys(), ...other.keys()]);
-  return [...paths].filter(
-    (path) => !OWN.test(path) && JSON.stringify(one.get(path)) !== JSON.stringify(other.get(path)),
-  ).length;
+  return [...paths].filter((path) => !OWN.test(path) && !isSame(one.get(path), other.get(path))).length;
 }
 
 function seriesOf(members: readonly (FoundVm & { readonly parts: NameParts })[]): Series {

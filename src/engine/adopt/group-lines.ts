@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { VM_FIELD_ROWS } from '../../kinds/vm/fields/rows.ts';
 import type { Family, FoundVm } from './families.ts';
 import { addressRanges, idRanges } from './ranges.ts';
-import { factored, isSame, type Leaves } from './shared-values.ts';
+import { factored, isSame, type Leaves, SLOT } from './shared-values.ts';
 
 export interface GroupLines {
   readonly family: Family;
@@ -84,7 +84,6 @@ function isGivenAnyway(path: string, value: unknown): boolean {
   return given.success && given.data !== undefined && parsed.success && isSame(given.data, parsed.data);
 }
 
-const SLOT = /^(disks|nics|usb|pci|serial|virtiofs|numa_nodes)\.[^.]+/;
 const ROWS = new Map(VM_FIELD_ROWS.map((row) => [row.path, row]));
 
 /** Values worth writing once for all groups, and the groups without them. */

@@ -61,7 +61,8 @@ export function factored(
   return { shared, rests: all.map((leaves) => beyond(leaves, shared)) };
 }
 
-const SLOT = /^(disks|nics|usb|pci|serial|virtiofs|numa_nodes)\.[^.]+/;
+/** A device of a VM: the list that it is in, and its slot. */
+export const SLOT = /^(disks|nics|usb|pci|serial|virtiofs|numa_nodes)\.[^.]+/;
 
 /** What has to be written beside `shared` to get `leaves`. */
 export function beyond(leaves: Leaves, shared: Leaves): Leaves {

@@ -49,7 +49,7 @@ export function newStackText(vms: readonly FoundVm[], { stackName, claims, group
 }
 
 const HEAD = `# yaml-language-server: $schema=./stack.schema.json
-# VMs that were there before this file. Nothing was changed on them, and "proxwright plan" is empty.
+# VMs that were there before this file. To see whether the file still describes them: proxwright plan
 # How a VM was made cannot be read from Proxmox. Before Proxwright makes one of them again, say how: with "clone", or
 # with "image" in one of its disks.
 version: 1

@@ -20,7 +20,7 @@ export function terraformText(vms: readonly FoundVm[]): string {
   return `${[HEAD, ...blocks].join('\n')}`;
 }
 
-const HEAD = `# VMs that were there before this configuration. "terraform plan" imports them and changes nothing else.
+const HEAD = `# VMs that were there before this configuration. "terraform plan" shows what applying it does: it imports them.
 terraform {
   required_providers {
     proxwright = { source = "proxwright.dev/proxwright/proxwright" }
@@ -85,9 +85,11 @@ import {
 `;
 }
 
-/** The provider has no such attributes: HA is a block of its own there, and a template is not a fact of an existing VM. */
+/** An imported VM has no `clone` in the state of the host, and another `clone` would replace it. */
 function plainLeaves(vm: FoundVm): [string, unknown][] {
-  return [...ownLeaves(vm)].map(([path, value]): [string, unknown] => [path, unescaped(value)]);
+  return [...ownLeaves(vm)]
+    .filter(([path]) => !path.startsWith('clone.'))
+    .map(([path, value]): [string, unknown] => [path, unescaped(value)]);
 }
 
 /** A stack file writes `$${` for a `${` that is no reference, and so does HCL; \`literal\` escapes it again. */

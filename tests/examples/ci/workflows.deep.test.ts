@@ -89,7 +89,7 @@ describe.each(SYSTEMS)('on %s, the example', (_, run) => {
       state.isMerged = false;
     });
     const unreviewed = await job('apply');
-    expect(unreviewed).toMatchObject({ ok: false, output: expect.stringContaining('nobody reviewed') });
+    expect(unreviewed).toMatchObject({ ok: false, output: expect.stringContaining('no plan for it was reviewed') });
     forge.change((state) => {
       state.isMerged = true;
     });
