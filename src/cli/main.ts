@@ -45,7 +45,7 @@ const run: RunCommand = async (options, command, commandLine) => {
     stderr: process.stderr,
     secrets,
     stopRequested,
-    // Not before somebody asks: opening standard input takes time.
+    // Only when it is asked for: opening standard input takes time.
     get canAsk() {
       return canAsk();
     },

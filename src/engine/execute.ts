@@ -14,7 +14,7 @@ import type { Plan } from '../kinds/change.ts';
 import type { Rollout } from '../kinds/stack.ts';
 import type { Outage, Step } from '../kinds/step.ts';
 import type { VmObserved } from '../kinds/vm/observed.ts';
-import { waitOrder } from '../kinds/vm/plan/wait-order.ts';
+import { waitOrder } from '../kinds/wait-order.ts';
 import type { ResourceOutcome } from '../state/events.ts';
 import { isStoreFailure } from '../state/store.ts';
 import { RunLimits } from './limits.ts';

@@ -21,6 +21,7 @@ import type { ResolvedSecret } from '../kinds/vm/config/desired-config.ts';
 import { secretPathOf } from '../kinds/vm/fields/rows.ts';
 import { IdReservations } from '../kinds/vm/ids.ts';
 import { GuestSigns } from '../kinds/vm/ready/signs.ts';
+import { chosenNodes } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
 import { closeRun, JournalWriter, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
@@ -36,7 +37,7 @@ import { checkPrivileges, type PrivilegeCheck } from './privileges/check.ts';
 import { explainUnseen } from './privileges/unseen.ts';
 import { type RunListener, RunMemory } from './run-memory.ts';
 import { type RunDeps, stepContext } from './run-step.ts';
-import { assertPlanned, assertSameSteps, chosenNodes, staleInputs, stalePlan } from './stale.ts';
+import { assertPlanned, assertSameSteps, staleInputs, stalePlan } from './stale.ts';
 
 export interface SessionDeps {
   readonly pve: Pve;
@@ -168,7 +169,7 @@ export class Session {
    */
   async confirm(given: Plan): Promise<PlanResult> {
     await this.#assertFresh(given);
-    const result = await this.plan({ ...given.options, keepNodes: chosenNodes(given) });
+    const result = await this.plan({ ...given.options, keepNodes: chosenNodes(given.steps) });
     if (result.ok) assertSameSteps(given, result.plan);
     return result;
   }
@@ -332,7 +333,7 @@ function memoryOf(input: SessionInput, runId: string, state: StackState): RunMem
   return new RunMemory(state, journal, { ...owner, source }, onEvent);
 }
 
-/** What somebody has to decide is decided before anything starts. */
+/** What the user has to decide is decided before anything starts. */
 function refuseUndecided({ steps }: Plan): void {
   for (const { action, input, address } of steps) {
     const problem = actionNamed(action)?.undecided?.(input as never, address); // the input of its action

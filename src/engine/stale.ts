@@ -7,7 +7,6 @@ import { advice, command } from '../base/hint.ts';
 import type { Change, Fingerprints, Plan } from '../kinds/change.ts';
 import { fingerprint } from '../kinds/fingerprint.ts';
 import type { Difference } from '../kinds/vm/diff/diff.ts';
-import type { ReserveInput } from '../kinds/vm/steps.ts';
 import { printed } from './evidence/text.ts';
 import type { PlanResult } from './plan.ts';
 
@@ -148,13 +147,4 @@ export function assertPlanned(result: PlanResult): void {
     detail: `This plan cannot be made any more: ${problem?.detail ?? 'the cluster has changed.'}`,
     hint: problem?.hint ?? advice`Make a new plan: ${command('plan')}`,
   });
-}
-
-/** A plan that is made again must not choose other nodes because the room changed meanwhile. */
-export function chosenNodes({ steps }: Plan): Record<string, string> {
-  return Object.fromEntries(
-    steps.flatMap(({ action, address, input }) =>
-      action === 'vm.reserve' ? [[address, (input as ReserveInput).node] as const] : [],
-    ),
-  );
 }

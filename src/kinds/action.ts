@@ -170,6 +170,6 @@ export interface ActionDefinition<Input, Context = ActionContext> {
   readonly localFiles?: (input: Input) => readonly string[];
   /** Programs of this machine that the step runs: they are looked for before anything starts. */
   readonly programs?: (input: Input) => readonly string[];
-  /** What somebody has to decide before it may run. */
+  /** What the user has to decide before it may run. */
   readonly undecided?: (input: Input, address: Address) => ProxwrightError | undefined;
 }

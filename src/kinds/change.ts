@@ -60,7 +60,7 @@ export interface PlannedHook {
   readonly moment: HookMoment;
   readonly run: readonly string[];
   readonly timeoutMs: number;
-  /** An earlier run started it and died: somebody has to decide whether it runs again. */
+  /** An earlier run started it and died: the user has to decide whether it runs again. */
   readonly endUnknown?: true;
   /** It was decided that it is done. */
   readonly countsAsDone?: true;

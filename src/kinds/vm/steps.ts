@@ -160,7 +160,7 @@ export interface HookInput {
   readonly change: 'restart' | 'replace' | 'move' | 'stop' | 'start' | 'destroy';
   /** From the file: which NIC is used to reach the VM. */
   readonly nics?: VmFields['nics'];
-  /** An earlier run started it, and its end is not known: it does not run before somebody has decided. */
+  /** An earlier run started it, and its end is not known: it does not run before the user has decided. */
   readonly endUnknown?: true;
   /** It was decided that it is done. */
   readonly countsAsDone?: true;
@@ -271,4 +271,13 @@ export function vmStep<Name extends VmActionName>(
   options?: StepOptions,
 ): Step<Name, VmInputs[Name]> {
   return makeStep(address, action, STAGE_OF[action], input, options);
+}
+
+/** By address: a plan that is made again must not choose other nodes because the room changed meanwhile. */
+export function chosenNodes(steps: readonly Step[]): Record<string, string> {
+  return Object.fromEntries(
+    steps.flatMap(({ action, address, input }) =>
+      action === 'vm.reserve' ? [[address, (input as ReserveInput).node] as const] : [],
+    ),
+  );
 }

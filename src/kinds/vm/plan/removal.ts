@@ -10,6 +10,7 @@ import type { ObservedVm } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
+import { waitOrder } from '../../wait-order.ts';
 import { volumesOf } from '../config/disks.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import { effectiveValues } from '../observed.ts';
@@ -19,7 +20,6 @@ import { forkedVms, forkProblem } from './checks/forks.ts';
 import { lostProblem, lostVms } from './checks/lost-vms.ts';
 import { keptProblem, keptVolumes } from './kept-disks.ts';
 import { formerAddress } from './moves.ts';
-import { waitOrder } from './wait-order.ts';
 
 /** Recorded machines that are no longer in the file; deleted only with --allow-delete. */
 export function removedMachines(

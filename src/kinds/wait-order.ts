@@ -1,5 +1,5 @@
-/** The order in which Proxwright waits for VMs to become ready. Pure. */
-import type { Address } from '../../../base/address.ts';
+/** The order in which Proxwright waits for resources to become ready. Pure. */
+import type { Address } from '../base/address.ts';
 
 /**
  * The order of the file, except that a VM follows the VMs named in its `after`: it cannot start before they are ready, and
