@@ -52,12 +52,17 @@ async function watched(): Promise<{ readonly scene: Scene; readonly mostDown: ()
   return { scene, mostDown: () => most };
 }
 
+/** ID and MAC address of every member. */
+const identities = async (scene: Scene) =>
+  Object.values((await scene.state()).vms).map(({ vmid, macs }) => [vmid, macs.net0]);
+
 const sources = async (scene: Scene) => Object.values((await scene.state()).vms).map(({ source }) => source?.vmid);
 
 describe('a group whose template changed', () => {
   it('is replaced in turns where it follows its template, and only once', async () => {
     const { scene, mostDown } = await watched();
-    const ids = Object.values((await scene.state()).vms).map(({ vmid }) => vmid);
+    const before = await identities(scene);
+    expect(new Set(before.map(([, mac]) => mac)).size).toBe(3);
     const end = await scene.apply(FOLLOWING);
     expect(failuresOf(end)).toEqual([]);
     expect(end.kind === 'ended' && end.plan.changes.map(({ kind, reason }) => [kind, reason])).toContainEqual([
@@ -67,7 +72,7 @@ describe('a group whose template changed', () => {
     expect(mostDown()).toBe(1);
     expect(scene.tasks('qmdestroy')).toHaveLength(3);
     expect(await sources(scene)).toEqual([NEW, NEW, NEW]);
-    expect(Object.values((await scene.state()).vms).map(({ vmid }) => vmid)).toEqual(ids);
+    expect(await identities(scene)).toEqual(before);
     const second = await scene.plan(FOLLOWING);
     expect(second.kind === 'ended' && second.plan.steps).toEqual([]);
   });
@@ -79,19 +84,22 @@ describe('a group whose template changed', () => {
     expect(end.kind === 'ended' && end.plan.changes[0]?.notes?.join('\n')).toMatch(/9000.*9012/);
   });
 
-  it('has never two members down and replaces none twice, wherever it is killed', async () => {
+  it('has never two members down, replaces none twice and keeps IDs and MAC addresses, wherever it is killed', async () => {
     const whole = await watched();
     expect(failuresOf(await whole.scene.apply(FOLLOWING))).toEqual([]);
     const failures: string[] = [];
     for (const killAt of pointsOf(whole.scene.points.length, 31)) {
       const { scene, mostDown } = await watched();
       const before = beforehand(scene, new Set([...STRANGERS, NEW]));
+      const own = JSON.stringify(await identities(scene));
       scene.killAt = killAt;
       await scene.apply(FOLLOWING);
       const found = await complaintsAfter(scene, FOLLOWING, before);
       if (mostDown() > 1) found.push(`${mostDown()} members were down at once`);
       const made = scene.tasks('qmclone').filter((status) => status === 'OK').length;
       if (made > 6) found.push(`${made} clones`);
+      const now = JSON.stringify(await identities(scene));
+      if (now !== own) found.push(`members were ${own} and are ${now}`);
       failures.push(...found.map((each) => `killed at ${killAt} (${whole.scene.points[killAt - 1]}): ${each}`));
     }
     expect(failures.slice(0, 20)).toEqual([]);

@@ -59,6 +59,8 @@ export interface DesiredField {
   readonly hidden?: true;
   /** It is part of a custom cloud-init file: only the recorded value shows whether it changed. */
   readonly inCloudInitFile?: true;
+  /** Taken over from the VM that this one replaces: written and shown like the others, but the file does not manage it. */
+  readonly takenOver?: true;
 }
 
 /** A key with its desired value: enough to compare and to write. */
@@ -76,6 +78,6 @@ export type DesiredConfig = ReadonlyMap<string, DesiredEntry>;
 
 /** What the state records after an apply: field path → value; secrets as digests. */
 export function appliedValues(desired: DesiredConfig): Record<string, unknown> {
-  const fields = [...desired.values()].flatMap((entry) => entry.fields);
+  const fields = [...desired.values()].flatMap((entry) => entry.fields.filter(({ takenOver }) => !takenOver));
   return Object.fromEntries(fields.map(({ path, value }) => [path, value]));
 }

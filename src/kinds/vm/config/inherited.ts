@@ -1,7 +1,7 @@
 /** Disks and NICs that a VM has and the stack does not mention: the plan shows them, and they are kept. */
 import { printByteSize } from '../../../base/values/units.ts';
 import { byCodeUnit, storageOfVolume } from '../../../pve/wire/index.ts';
-import type { DesiredConfig } from './desired.ts';
+import type { DesiredConfig, DesiredEntry } from './desired.ts';
 import { type Drive, isDriveKey, parseDrive } from './disks.ts';
 import { propertyOf } from './parts.ts';
 
@@ -18,7 +18,7 @@ export function inheritedDevices(
 ): readonly InheritedDevice[] {
   const managesCloudInit = [...desired.values()].some((entry) => entry.desired.kind === 'cloud-init-drive');
   return [...values]
-    .filter(([key]) => !desired.has(key))
+    .filter(([key]) => isLeftAlone(desired.get(key)))
     .sort(([a], [b]) => byCodeUnit(a, b))
     .flatMap(([key, text]): InheritedDevice[] => {
       if (/^net\d+$/.test(key)) return [{ key, kind: 'nic', summary: nicSummary(key, text) }];
@@ -27,6 +27,11 @@ export function inheritedDevices(
       const isManaged = drive.kind === 'cloud-init' && managesCloudInit;
       return isManaged ? [] : [{ key, kind: drive.kind, summary: driveSummary(drive) }];
     });
+}
+
+/** The file says nothing about it. */
+function isLeftAlone(entry: DesiredEntry | undefined): boolean {
+  return !entry || (entry.fields.length > 0 && entry.fields.every(({ takenOver }) => takenOver));
 }
 
 function nicSummary(key: string, text: string): string {

@@ -11,6 +11,7 @@ import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../config/desired.ts';
 import { desiredConfig, type ResolvedSecret } from '../config/desired-config.ts';
+import { withTakenOverMacs } from '../config/taken-over.ts';
 import type { Difference } from '../diff/diff.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { printOwnership } from '../ownership.ts';
@@ -43,6 +44,8 @@ export interface VmPlanInput {
   readonly asIncomplete: boolean;
   /** Of a template: the fingerprint of everything it is made from. */
   readonly recipe?: string;
+  /** MAC addresses of the VM that it replaces, by slot: it has them where the file sets none. */
+  readonly takenOverMacs?: Readonly<Record<string, string>> | undefined;
   /** The id of the old VM, which is free once that VM is destroyed. */
   readonly freedId?: number;
   /** Kept disks of the VM that another one holds, now or by then. */
@@ -119,7 +122,7 @@ export function desiredOfExisting(
 }
 
 type DesiredInput = Pick<VmPlanInput, 'stackName' | 'lineage' | 'vm' | 'recorded' | 'observed' | 'secrets' | 'recipe'> &
-  Partial<Pick<VmPlanInput, 'asIncomplete'>>;
+  Partial<Pick<VmPlanInput, 'asIncomplete' | 'takenOverMacs'>>;
 
 /** `base`: the values of the VM, or of the template it is cloned from. */
 export function desiredConfigOf(
@@ -136,7 +139,7 @@ export function desiredConfigOf(
     ...(input.recipe === undefined ? { lineage: input.lineage } : { recipe: input.recipe }),
     ...(asIncomplete && { incomplete: true, nonce: input.recorded?.nonce }),
   });
-  return desiredConfig(vm.fields, {
+  const desired = desiredConfig(vm.fields, {
     ownershipLine: line,
     secrets,
     sensitive: vm.sensitive,
@@ -149,4 +152,5 @@ export function desiredConfigOf(
       recordedVolume: input.recorded?.seed?.volid,
     }),
   });
+  return withTakenOverMacs(desired, input.takenOverMacs ?? {}, base);
 }

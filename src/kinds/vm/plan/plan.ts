@@ -15,6 +15,7 @@ import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
 import { roomAfter } from '../placement/room-after.ts';
+import { isCreationUnfinished } from '../record.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
 import { carriedFrom, carriedThrough, holdingOf } from './carried.ts';
@@ -32,6 +33,7 @@ import { halfMadeProblem, halfMadeVms, lockWarnings } from './checks/locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './checks/lost-vms.ts';
 import { uncheckedModel } from './checks/processors.ts';
 import { chained } from './creation.ts';
+import { currentMacs } from './current-macs.ts';
 import type { VmPlan } from './desired-vm.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
@@ -218,11 +220,14 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
   const held = carriedFrom(holdingOf(vm.address, context), vm, observedVm, findings.problems);
   if (findings.problems.length > before) return undefined;
   if (!recorded || !context.isReplaced(vm.address)) {
-    return renamed(vm, context, planVm({ ...common, recorded, carried: held }, findings));
+    const isBegun = !recorded || isCreationUnfinished(recorded);
+    const takenOverMacs = isBegun ? state.outages?.[vm.address]?.keeps?.macs : undefined;
+    return renamed(vm, context, planVm({ ...common, recorded, carried: held, takenOverMacs }, findings));
   }
   const replacement = carriedThrough(vm, { ...context, recorded, observedVm }, held);
   const { carried } = replacement;
-  const made = planVm({ ...common, recorded: undefined, freedId: recorded.vmid, carried }, findings);
+  const takenOverMacs = currentMacs(recorded, observedVm);
+  const made = planVm({ ...common, recorded: undefined, freedId: recorded.vmid, carried, takenOverMacs }, findings);
   if (made) findings.problems.push(...replacement.problems);
   if (!made || findings.problems.length > before) return undefined;
   const change = {

@@ -72,9 +72,11 @@ export class PlannedIds {
     // An interrupted run may have sent a request with the ID that it recorded.
     const recorded = this.#input.state.vms[vm.address];
     const begun = recorded?.uuid === undefined ? recorded?.vmid : undefined;
+    // An interrupted run destroyed the VM that this one replaces.
+    const replaced = this.#input.state.outages?.[vm.address]?.keeps?.vmid;
     const own = vm.vmids?.[vm.number - 1];
     const allowed = (id: number | undefined) => id !== undefined && (vm.vmids?.includes(id) ?? true);
-    const first = [freedId, begun, own].find((id) => allowed(id) && this.#isFree(id ?? 0, vm, freedId));
+    const first = [freedId, begun, replaced, own].find((id) => allowed(id) && this.#isFree(id ?? 0, vm, freedId));
     return first ?? (vm.vmids ? this.#nextInRange(vm, vm.vmids) : this.#nextOfAll(vm));
   }
 

@@ -12,6 +12,7 @@ import type { ResolvedStack, ResolvedVm, Rollout } from '../../stack.ts';
 import type { Outage, Step } from '../../step.ts';
 import type { UpdateFields } from '../fields/update.ts';
 import type { HookInput } from '../steps.ts';
+import { currentMacs } from './current-macs.ts';
 import { readyStep } from './desired-vm.ts';
 import { hookStep, plannedHooks } from './hooks.ts';
 
@@ -169,12 +170,14 @@ function chained(steps: readonly Step[], waiting: readonly (Step | undefined)[])
 }
 
 /** Recorded from the first step that takes it down, or takes its record away, until the last one, whichever run began it. */
-function ended(plan: ResourcePlan, { vm, open }: Member, { state }: RollContext): ResourcePlan {
+function ended(plan: ResourcePlan, { vm, open }: Member, { state, observed }: RollContext): ResourcePlan {
   const { steps, change } = plan;
   const recorded = change?.kind === 'replace' ? state.vms[vm.address] : undefined;
   const first = steps.findIndex(({ outage, action }) => outage || (recorded && action === 'vm.destroy'));
   if (first < 0 && !open && !steps.some(({ action }) => action === 'vm.hook')) return plan;
-  const keeps = recorded && { keeps: { vmid: recorded.vmid, macs: recorded.macs } };
+  const keeps = recorded && {
+    keeps: { vmid: recorded.vmid, macs: currentMacs(recorded, observed.vms.get(vm.address)) },
+  };
   const begins = { group: `vm.${vm.group}`, ...keeps };
   return {
     ...plan,

@@ -194,17 +194,24 @@ async function leaks(scene: Scene): Promise<string[]> {
 /** Slots that a VM has had more than one MAC address in since it was made, by what the runs have learned. */
 function macsThatChanged(runs: Awaited<ReturnType<typeof readRuns>>): Map<string, Set<string>> {
   const first = new Map<string, Record<string, string>>();
+  const replaced = new Map<string, Record<string, string>>();
   const changed = new Map<string, Set<string>>();
   for (const event of runs.flatMap(({ events }) => events)) {
     if (!('patch' in event) || !event.patch || !('address' in event.patch)) continue;
     const { address, vm } = event.patch;
-    if (vm === null) first.delete(address);
+    if (vm === null) {
+      replaced.set(address, { ...replaced.get(address), ...first.get(address) });
+      first.delete(address);
+    }
     if (!vm?.macs) continue;
     const known = first.get(address) ?? {};
     for (const [slot, mac] of Object.entries(vm.macs)) {
-      if ((known[slot] ?? mac) !== mac) changed.set(address, (changed.get(address) ?? new Set()).add(slot));
+      // A VM that is made in place of another one gets its address.
+      const isTakenOver = replaced.get(address)?.[slot] === mac;
+      if ((known[slot] ?? mac) !== mac && !isTakenOver)
+        changed.set(address, (changed.get(address) ?? new Set()).add(slot));
     }
-    first.set(address, { ...vm.macs, ...known });
+    first.set(address, { ...vm.macs, ...known, ...replaced.get(address) });
   }
   return changed;
 }
