@@ -5,7 +5,7 @@
  */
 import type { ClientRequest } from 'node:http';
 import { Agent } from 'node:https';
-import { isIP } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, TLSSocket } from 'node:tls';
 import { TransportFailure } from '../../base/transport.ts';
@@ -20,6 +20,8 @@ export class ConnectionAgent extends Agent {
   readonly #target: TlsTarget;
   readonly #requestCounts = new WeakMap<Duplex, number>();
   readonly #refused = new WeakSet<Duplex>();
+  /** The TCP connection below each TLS connection: only that one can be reset. */
+  readonly #tcp = new WeakMap<Duplex, Socket>();
   readonly #idleMs: number;
 
   constructor(target: TlsTarget, idleMs: number) {
@@ -31,7 +33,10 @@ export class ConnectionAgent extends Agent {
 
   override createConnection(_options: unknown, callback?: (error: Error | null, stream: Duplex) => void): undefined {
     connectVerified(this.#target).then(
-      (socket) => callback?.(null, socket),
+      ({ tls, tcp }) => {
+        this.#tcp.set(tls, tcp);
+        callback?.(null, tls);
+      },
       // Node passes the error on and ignores the stream, but its types require one.
       (error: Error) => callback?.(error, undefined as unknown as Duplex),
     );
@@ -42,6 +47,16 @@ export class ConnectionAgent extends Agent {
   answered(socket: Duplex, status: number): void {
     this.#requestCounts.set(socket, (this.#requestCounts.get(socket) ?? 0) + 1);
     if (status >= 400) this.#refused.add(socket);
+  }
+
+  /**
+   * Ends a connection whose request was given up. A plain close lets the kernel deliver what it still holds, so a DELETE
+   * could arrive long after its time-out. A reset discards those bytes. The TLS connection and its request end with it, in
+   * a later turn of the event loop: Node must not see them end while it reads from them.
+   */
+  reset(socket: Duplex): void {
+    const tcp = this.#tcp.get(socket);
+    if (tcp && !tcp.destroyed) tcp.resetAndDestroy();
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
@@ -59,6 +74,11 @@ export class ConnectionAgent extends Agent {
   }
 }
 
+interface Connection {
+  readonly tls: TLSSocket;
+  readonly tcp: Socket;
+}
+
 interface TlsTarget {
   readonly host: string;
   readonly port: number;
@@ -70,38 +90,41 @@ interface TlsTarget {
  * Returns the socket only after the server has proved its identity. Node writes queued request bytes as soon as the
  * handshake ends, before anything could check the certificate; this way a token never reaches an impostor.
  */
-function connectVerified(target: TlsTarget): Promise<TLSSocket> {
+function connectVerified(target: TlsTarget): Promise<Connection> {
   return new Promise((resolve, reject) => {
-    const socket = connect({
-      host: target.host,
-      port: target.port,
-      ALPNProtocols: ['http/1.1'],
-      ...(isIP(target.host) === 0 && { servername: target.host }),
-      ...(target.trust.kind === 'ca' && { ca: target.trust.pem }),
-      // The certificate is verified below. If Node rejected it, it would be gone by the time of the error, and the
-      // message could not show the fingerprint that the user has to compare.
-      rejectUnauthorized: false,
-    });
+    const tcp = connectTcp({ host: target.host, port: target.port, noDelay: true });
     const fail = (failure: TransportFailure) => {
-      socket.destroy();
+      tcp.destroy();
       reject(failure);
     };
-    socket.setNoDelay(true);
-    socket.setTimeout(target.connectTimeoutMs, () =>
-      fail(notConnected(`no connection within ${target.connectTimeoutMs / 1000} s`, 'timeout')),
-    );
+    const onError = (cause: Error) => fail(notConnected(describe(cause), 'connect', cause));
+    const onTimeout = () => fail(notConnected(`no connection within ${target.connectTimeoutMs / 1000} s`, 'timeout'));
+    const timer = setTimeout(onTimeout, target.connectTimeoutMs);
+    tcp.once('close', () => clearTimeout(timer));
     // Stays for the lifetime of the socket, so that no error is unhandled between two owners.
-    socket.on('error', (cause: Error) => fail(notConnected(describe(cause), 'connect', cause)));
-    socket.once('end', () =>
-      fail(notConnected('the server closed the connection during the TLS handshake', 'connect')),
-    );
-    socket.once('secureConnect', () => {
-      const complaint = complaintAbout(socket, target.trust);
-      if (complaint) return fail(complaint);
-      socket.setTimeout(0);
-      socket.removeAllListeners('timeout');
-      socket.removeAllListeners('end');
-      resolve(socket);
+    tcp.on('error', onError);
+    // Node wraps a connected socket only; TLS over one that still connects would go through slower streams.
+    tcp.once('connect', () => {
+      const tls = connect({
+        socket: tcp,
+        // The name that the certificate must carry.
+        host: target.host,
+        ALPNProtocols: ['http/1.1'],
+        ...(isIP(target.host) === 0 && { servername: target.host }),
+        ...(target.trust.kind === 'ca' && { ca: target.trust.pem }),
+        // The certificate is verified below. If Node rejected it, it would be gone by the time of the error, and the
+        // message could not show the fingerprint that the user has to compare.
+        rejectUnauthorized: false,
+      });
+      tls.on('error', onError);
+      tls.once('end', () => fail(notConnected('the server closed the connection during the TLS handshake', 'connect')));
+      tls.once('secureConnect', () => {
+        const complaint = complaintAbout(tls, target.trust);
+        if (complaint) return fail(complaint);
+        clearTimeout(timer);
+        tls.removeAllListeners('end');
+        resolve({ tls, tcp });
+      });
     });
   });
 }

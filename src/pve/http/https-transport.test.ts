@@ -275,6 +275,24 @@ describe('no response', () => {
   });
 });
 
+describe('a request that was given up', () => {
+  const DELETE: WireRequest = { method: 'DELETE', target: '/api2/json/nodes/pve1/qemu/401', headers: {} };
+
+  it.each([
+    ['because no answer came in time', () => ({ timeoutMs: 50 })],
+    ['because the run was canceled', () => ({ signal: AbortSignal.timeout(50) })],
+  ])('%s takes its connection with it, so that no byte of it is delivered later', async (_, options) => {
+    const server = await serve((_request, response, index) => index === 0 && response.end('{}'));
+    const transport = connect(server.port);
+    await transport.send(GET);
+    const [socket] = server.connections;
+    const ending = new Promise((resolve) => socket?.once('error', resolve).once('end', () => resolve('a clean end')));
+    await expect(transport.send(DELETE, options())).rejects.toThrow();
+    // Before a clean end, the kernel would deliver what it still holds.
+    expect(await ending).toMatchObject({ code: 'ECONNRESET' });
+  });
+});
+
 describe('cancellation', () => {
   it('ends a pending request', async () => {
     const stop = new AbortController();

@@ -81,8 +81,10 @@ function exchange(line: Line, wire: WireRequest, options: SendOptions): Promise<
     };
     const giveUp = (error: unknown) =>
       finish(() => {
-        request.destroy();
+        // First, because what follows makes the request report an error as well.
         reject(error);
+        if (request.socket && delivered === 'perhaps') line.agent.reset(request.socket);
+        else request.destroy();
       });
     const fail = (kind: TransportFailure['kind'], message: string, cause?: unknown) =>
       giveUp(new TransportFailure({ kind, delivered, message, cause }));
