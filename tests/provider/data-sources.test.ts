@@ -457,7 +457,7 @@ describe('every data source', () => {
       ]),
     ]);
     expect(gaps).toEqual([]);
-    expect([...provider.dataSources.keys()]).toHaveLength(7);
+    expect([...provider.dataSources.keys()]).toHaveLength(8);
   });
 });
 

@@ -51,8 +51,8 @@ export function dataSource<Table extends z.ZodType>(
       const { value, problems } = argumentsOf(definition, config);
       if (!value || problems.length > 0) return failed(problems.map(shown));
       try {
-        const { looks, signal } = requiredDeps(depsDuring(call, depsOf));
-        const found = await definition.read(value, { pve: looks, signal });
+        const { looks, signal, rollout } = requiredDeps(depsDuring(call, depsOf));
+        const found = await definition.read(value, { pve: looks, signal, rollout });
         if ('problem' in found) return failed([shown(found.problem)]);
         const { values, warnings = [] } = found;
         return { state: stateOf(schema, config, values), diagnostics: warnings.map(shown) };

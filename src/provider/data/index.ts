@@ -4,6 +4,7 @@ import type { DataSource } from '../provider.ts';
 import { dataSource } from './define.ts';
 import { nodes } from './nodes.ts';
 import { permissions } from './permissions.ts';
+import { placement } from './placement.ts';
 import { storages } from './storages.ts';
 import { template, templates } from './templates.ts';
 import { vm } from './vm.ts';
@@ -13,6 +14,7 @@ export function dataSources(depsOf: DepsOf): ReadonlyMap<string, DataSource> {
   return new Map([
     ['proxwright_nodes', dataSource(nodes, depsOf)],
     ['proxwright_permissions', dataSource(permissions, depsOf)],
+    ['proxwright_placement', dataSource(placement, depsOf)],
     ['proxwright_storages', dataSource(storages, depsOf)],
     ['proxwright_template', dataSource(template, depsOf)],
     ['proxwright_templates', dataSource(templates, depsOf)],

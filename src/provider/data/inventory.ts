@@ -5,6 +5,7 @@
 
 import { ProxwrightError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/text/closest.ts';
+import type { Rollout } from '../../kinds/stack.ts';
 import type { NodeEntry, Permissions, Pve } from '../../pve/index.ts';
 import { parseTags } from '../../pve/index.ts';
 
@@ -12,6 +13,7 @@ import { parseTags } from '../../pve/index.ts';
 export interface Look {
   readonly pve: Pve;
   readonly signal: AbortSignal;
+  readonly rollout: Rollout;
 }
 
 export interface Guest {

@@ -119,6 +119,7 @@ function recordShape(def: Definition & { readonly type: 'record' }, common: Comm
     const keyRule = z.safeParse(def.keyType, '').error?.issues[0]?.message;
     return { ...common, kind: 'slots', item, keySchema: def.keyType, ...(keyRule !== undefined && { keyRule }) };
   }
+  if (definition(def.valueType).type === 'array') return leaf(common, ['map', typeOf(def.valueType)], 'same', []);
   const inner = scalarsOf(def.valueType);
   const type = inner.length === 1 ? (inner[0] ?? 'string') : 'string';
   return leaf(common, ['map', type], type === 'string' ? 'texts' : 'same', wordsOf(def.valueType));
