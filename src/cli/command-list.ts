@@ -135,6 +135,7 @@ Examples:
       ...PLANNING_OPTIONS,
       { flags: '--out <file>', about: 'also write the plan to a file, for apply' },
       { flags: '--exit-code', about: 'exit with 2 if there are changes' },
+      { flags: '--summary', about: 'one line for each group, without the fields' },
       {
         flags: '--format <format>',
         about: `${listed(PLAN_FORMATS)}, a comment for a pull or merge request`,

@@ -29,6 +29,7 @@ export interface PlanCommandOptions extends PlanningOptions {
   readonly exitCode?: boolean;
   readonly format?: string;
   readonly maxSize?: string;
+  readonly summary?: boolean;
 }
 
 export async function runPlan(options: PlanCommandOptions, deps: CommandDeps): Promise<ExitCode> {
@@ -43,12 +44,15 @@ export async function runPlan(options: PlanCommandOptions, deps: CommandDeps): P
 }
 
 /** Chosen before the cluster is read, so that a mistyped option costs nothing. */
-function viewOf({ format = 'text', maxSize, json }: PlanCommandOptions, deps: CommandDeps): (plan: Plan) => void {
+function viewOf(options: PlanCommandOptions, deps: CommandDeps): (plan: Plan) => void {
+  const { format = 'text', maxSize, json, summary = false } = options;
   const known = PLAN_FORMATS.find((each) => each === format);
   if (!known) {
     throw badOption('--format', `There is no format "${format}".`, `Choose one of ${PLAN_FORMATS.join(', ')}.`);
   }
-  if (known === 'text') return planView(deps).plan;
+  if (known === 'text') return planView(deps, { isSummary: summary }).plan;
+  if (summary)
+    throw badOption('--summary', '--summary and --format cannot be used together.', 'Leave one of them out.');
   if (json) throw badOption('--format', '--json and --format cannot be used together.', 'Leave one of them out.');
   const limit = maxSize === undefined ? COMMENT_LIMIT : Number(maxSize);
   if (!Number.isInteger(limit) || limit < SMALLEST_COMMENT) {

@@ -74,16 +74,21 @@ export function cutVisible(text: string, width: number): string {
   return width > 0 ? `${result}…` : '';
 }
 
-/** Lines of at most this many columns, broken between words; a word that is longer stays whole. */
-export function wrapVisible(text: string, width = Number.POSITIVE_INFINITY): string[] {
+/** Lines of at most this many columns, broken between words; a word that is longer stays whole. `indent` is of further lines. */
+export function wrapVisible(text: string, width = Number.POSITIVE_INFINITY, indent = ''): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
     const line = lines.at(-1);
     if (line !== undefined && visibleWidth(line) + 1 + visibleWidth(word) <= width)
       lines[lines.length - 1] += ` ${word}`;
-    else lines.push(word);
+    else lines.push(line === undefined ? word : `${indent}${word}`);
   }
   return lines;
+}
+
+/** Lines that fit the terminal; what does not fit continues below, further in than its line. */
+export function fitLines(lines: readonly string[], { width }: Paint): string[] {
+  return lines.flatMap((line) => wrapVisible(line, width, `${/^ */.exec(line)?.[0] ?? ''}    `));
 }
 
 const isMark = (part: string) => part.startsWith(`\ue000${KEY}`);

@@ -3,8 +3,8 @@ import { rollsOf } from '../../../kinds/change.ts';
 import { pciMapStep } from '../../../kinds/pci-mapping/mapping.ts';
 import { vmStep } from '../../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../../testing/plans.ts';
-import { coloured, paintFor, plainPaint } from '../paint.ts';
-import { printValue, renderChange, renderPlan } from './plan.ts';
+import { coloured, paintFor, plainPaint, visibleWidth } from '../paint.ts';
+import { printValue, renderChange, renderPlan, renderSummary } from './plan.ts';
 
 const PLAN = planOf([
   change({
@@ -239,5 +239,37 @@ describe('a plan that makes members of a group unavailable', () => {
     expect(renderPlan(plan, plainPaint)).toContain(
       'vm.web: 3 VMs become unavailable, 2 of 5 at a time: [1], [2]; then [3]. Each must be ready before the next one, with a pause of 30s. A member that fails does not stop the others.',
     );
+  });
+});
+
+describe('the summary of a plan', () => {
+  const volume = { slot: 'scsi1', volume: 'tank:vm-410-disk-1', sizeBytes: 5 * 1024 ** 3 };
+  const members = [1, 2].map((number) =>
+    change({ address: address(`vm.web[${number}]`), kind: 'create', name: `web-${number}`, vmid: 400 + number }),
+  );
+  const plan = planOf([
+    ...members,
+    change({ address: address('vm.web[3]'), kind: 'update', name: 'web-3', vmid: 403, restarts: true }),
+    change({ address: address('vm.db'), kind: 'replace', name: 'db', vmid: 410, destroys: [volume] }),
+    change({ address: address('vm.same'), kind: 'none', name: 'same', vmid: 411 }),
+  ]);
+
+  it('has one line for the members of a group to which the same happens, and names destroyed volumes', () => {
+    expect(renderSummary(plan, plainPaint)).toEqual([
+      '+ vm.web  create 2: web-1 (401 on pve1), web-2 (402 on pve1)',
+      '~ vm.web  change and restart 1: web-3 (403 on pve1)',
+      '± vm.db  replace 1: db (410 on pve1)',
+      '    destroys scsi1: tank:vm-410-disk-1 (5GiB)',
+      '',
+      '3 to create, 1 to change, 1 to delete.',
+    ]);
+  });
+
+  it('fits the terminal, and so does the whole plan', () => {
+    const narrow = paintFor({ isTTY: true, columns: 40, write: () => true });
+    const fits = (lines: readonly string[]) => lines.every((line) => visibleWidth(line) <= 40);
+    expect(fits(renderSummary(plan, narrow))).toBe(true);
+    expect(renderPlan(PLAN, narrow).filter((line) => visibleWidth(line) > 40)).toEqual([]);
+    expect(renderSummary(plan, narrow).join(' ').replaceAll(/ +/g, ' ')).toContain('web-2 (402 on pve1)');
   });
 });

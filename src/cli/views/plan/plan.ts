@@ -17,7 +17,7 @@ import type { Step } from '../../../kinds/step.ts';
 import type { DestroyedVolume } from '../../../kinds/vm/config/disks.ts';
 import type { Difference } from '../../../kinds/vm/diff/diff.ts';
 import { printRoom } from '../../../kinds/vm/placement/ledger.ts';
-import { type Paint, padVisible, plainPaint, type Style } from '../paint.ts';
+import { fitLines, type Paint, padVisible, plainPaint, type Style } from '../paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
 import { foldChanges, type ShownChange } from './folded-changes.ts';
 
@@ -26,9 +26,10 @@ export interface PlanView {
   plan(plan: Plan): void;
 }
 
-export function planView(deps: ViewDeps): PlanView {
+export function planView(deps: ViewDeps, { isSummary = false } = {}): PlanView {
+  const render = isSummary ? renderSummary : renderPlan;
   return chooseView<PlanView>(deps, {
-    human: ({ print, paint }) => ({ plan: (plan) => print(renderPlan(plan, paint)) }),
+    human: ({ print, paint }) => ({ plan: (plan) => print(render(plan, paint)) }),
     json: ({ print }) => ({ plan: (plan) => print(plan) }),
   });
 }
@@ -58,13 +59,40 @@ const WHEN: Readonly<Record<Difference['effect'], string>> = {
 };
 
 export function renderPlan(plan: Plan, paint: Paint): string[] {
-  return [
+  const lines = [
     ...renderSharedSteps(plan, paint),
     ...renderChanges(plan, plan.changes, paint),
     ...renderRemarks(plan, paint),
     renderTotals(plan, paint),
   ];
+  return fitLines(lines, paint);
 }
+
+/** One line for what happens to the members of a group; volumes that are destroyed are named all the same. */
+export function renderSummary(plan: Plan, paint: Paint): string[] {
+  const titles = new Map<string, Change[]>();
+  for (const change of plan.changes.filter(({ kind }) => kind !== 'none')) {
+    const title = summaryTitle(change, plan, paint);
+    titles.set(title, [...(titles.get(title) ?? []), change]);
+  }
+  const lines = [...titles].flatMap(([title, members]) => [
+    `${title} ${members.length}: ${members.map(nameAndPlace).join(', ')}`,
+    ...members.flatMap((member) => renderDestroyed(member, paint)),
+  ]);
+  const shared = stepsWithoutChange(plan).flatMap((step) => renderStep(step, plan, paint).slice(0, 1));
+  const gap = lines.length + shared.length > 0 ? [''] : [];
+  return fitLines([...shared, ...lines, ...gap, ...renderRolls(plan, paint), renderTotals(plan, paint)], paint);
+}
+
+/** `~ vm.worker  change and restart`: the same for all members to which the same happens. */
+function summaryTitle(change: Change, { steps }: Plan, paint: Paint): string {
+  const [mark, usual, style] = MARKS[change.kind];
+  const own = steps.filter(({ address }) => address === change.address);
+  const group = change.address.replace(/\[.*\]$/, '');
+  return `${paint(style, `${mark} ${group}`)}  ${verbOf(change, own) ?? usual}${change.restarts ? ' and restart' : ''}`;
+}
+
+const nameAndPlace = ({ name, vmid, node }: Change) => `${name} (${vmid === undefined ? '' : `${vmid} `}on ${node})`;
 
 /** Some changes of a plan. Leaves out VMs that stay as they are, and folds equal changes. */
 export function renderChanges(plan: Plan, changes: readonly Change[], paint: Paint): string[] {
@@ -166,8 +194,12 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
     paint('dim', `    ${change.reason}`),
     ...renderDifferences(change.differences, change.kind !== 'update', paint),
     ...notes.map((note) => paint('dim', `    ${note}`)),
-    ...(change.destroys ?? []).map((volume) => paint('red', `    destroys ${printDestroyed(volume)}`)),
+    ...renderDestroyed(change, paint),
   ];
+}
+
+function renderDestroyed({ destroys = [] }: Change, paint: Paint): string[] {
+  return destroys.map((volume) => paint('red', `    destroys ${printDestroyed(volume)}`));
 }
 
 function hookLine({ moment, run, timeoutMs, endUnknown, countsAsDone }: PlannedHook): string {

@@ -64,6 +64,34 @@ describe('the lines of a run under way', () => {
     `);
   });
 
+  it('estimate the end from the durations of earlier runs and the pace of this one', () => {
+    const planned: RunEvent = {
+      event: 'planned',
+      at: time(0),
+      steps: [A, B, C].flatMap((vm) =>
+        ['clone', 'ready'].map((verb) => ({ id: `${vm}/${verb}`, address: vm, stage: verb, action: `vm.${verb}` })),
+      ),
+    };
+    const known = new Map([
+      ['clone', [10_000]],
+      ['ready', [10_000]],
+    ] as const);
+    const half = [
+      ...[step(0, A, 'clone', 'started'), step(10_000, A, 'clone', 'done')],
+      ...[step(10_000, A, 'ready', 'started'), step(20_000, A, 'ready', 'done'), ended(20_000, A, 'done')],
+      ...[step(10_000, B, 'clone', 'started'), step(20_000, B, 'clone', 'done')],
+    ];
+    const total = (events: readonly RunEvent[], at: number, durations = known) =>
+      frame(timelineAfter([planned, ...events], new Map(durations)), at).at(-1);
+    // Half of the work took 20 s, and the other half will too.
+    expect(total(half, 20_000)).toContain('20s elapsed, about 20s left');
+    // Of six steps only a part of one is done: too early to tell.
+    expect(total(half.slice(0, 1), 3_000)).not.toContain('left');
+    // No run has ever waited for a guest.
+    expect(total(half.slice(0, 2), 10_000, new Map([['clone', [10_000]]]))).not.toContain('left');
+    expect(total([...half, ended(30_000, B, 'done'), ended(30_000, C, 'done')], 30_000)).not.toContain('left');
+  });
+
   it('count what there is, not only VMs', () => {
     const timeline = new Timeline([address('image.noble'), A, B]);
     expect(frame(timeline, 1_000).at(-1)).toContain('0 of 3 (2 VMs and 1 image) ended');

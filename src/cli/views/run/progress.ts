@@ -41,11 +41,17 @@ export function renderProgress(frame: ProgressFrame): string[] {
   const lines = shown.map((vm) => renderVm(vm, width, frame));
   const ended = vms.filter(({ endedAt }) => endedAt !== undefined).length;
   const more = fits ? [] : [paint('dim', `  … and ${vms.length - shown.length} more`)];
-  const total = `${partOf(
-    ended,
-    vms.map(({ address }) => address),
-  )} ended, ${printDuration(now - startedAt)} elapsed`;
+  const addresses = vms.map(({ address }) => address);
+  const leftMs = ended < vms.length ? timeline.leftMs(startedAt, now) : undefined;
+  const left = leftMs === undefined ? '' : `, about ${printDuration(roughly(leftMs))} left`;
+  const total = `${partOf(ended, addresses)} ended, ${printDuration(now - startedAt)} elapsed${left}`;
   return [...lines, ...more, ...rolls, paint('bold', `  ${total}`)];
+}
+
+/** An estimate does not pretend to know tenths of seconds. */
+function roughly(ms: number): number {
+  const unitMs = ms < 60_000 ? 1_000 : 10_000;
+  return Math.max(unitMs, Math.round(ms / unitMs) * unitMs);
 }
 
 function describeRoll({ group, changed, members, unavailable }: RollProgress): string {

@@ -60,6 +60,8 @@ export class Timeline {
   readonly #addresses: readonly Address[];
   readonly #durations: Map<StageName, number[]>;
   readonly #rolls: readonly Roll[];
+  /** Steps of the plan that take time. */
+  readonly #planned = new Map<string, StageName>();
 
   /** `known` are durations of earlier runs: what can be expected of this one. */
   constructor(addresses: Iterable<Address>, known: KnownDurations = new Map(), rolls: readonly Roll[] = []) {
@@ -95,10 +97,35 @@ export class Timeline {
 
   follow(event: RunEvent | Activity): void {
     this.#fold.follow(event);
+    if (event.event === 'planned') this.#expect(event.steps);
     if (event.event !== 'stepDone') return;
     const step = this.#fold.step(event.step);
     const stage = step && stageOf(step.action);
     if (stage !== undefined) addDuration(this.#durations, stage, step?.durationMs ?? 0);
+  }
+
+  #expect(steps: readonly { readonly id: string; readonly action: string }[]): void {
+    for (const { id, action } of steps) {
+      const stage = stageOf(action);
+      if (stage !== undefined) this.#planned.set(id, stage);
+    }
+  }
+
+  /**
+   * How much longer the run will take, if it works off the rest as fast as what it has done: side by side, and with the same
+   * waits. Undefined while that cannot be told, because too little is done or a stage was never seen before.
+   */
+  leftMs(startedAt: Instant, now: Instant): number | undefined {
+    let [doneMs, leftMs] = [0, 0];
+    for (const [id, stage] of this.#planned) {
+      const usualMs = median(this.#durations.get(stage) ?? []);
+      if (usualMs === undefined) return undefined;
+      const workedMs = workedOn(this.#fold.step(id), usualMs, now);
+      doneMs += workedMs;
+      leftMs += usualMs - workedMs;
+    }
+    const isTooEarly = doneMs === 0 || doneMs < LEAST_PART * (doneMs + leftMs);
+    return isTooEarly ? undefined : ((now - startedAt) * leftMs) / doneMs;
   }
 
   /** How long the current stage will take in all: by its own percentage, else as others of its kind did. */
@@ -110,6 +137,15 @@ export class Timeline {
     // What is late already can no longer be expected.
     return usualMs !== undefined && usualMs > elapsedMs ? usualMs : undefined;
   }
+}
+
+/** Of the work of a run: with less done than this, its pace says little. */
+const LEAST_PART = 0.1;
+
+/** What is late counts as done: its rest cannot be told. */
+function workedOn(step: StepRecord | undefined, usualMs: number, now: Instant): number {
+  if (step?.outcome !== 'open') return step ? usualMs : 0;
+  return Math.min(usualMs, now - (instant(step.startedAt) ?? now));
 }
 
 /** How long each stage of some runs took, from the start of a step to its successful end. */
