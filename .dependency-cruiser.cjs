@@ -7,9 +7,9 @@ const allowed = {
   state: ['base', 'kinds', 'spec'],
   engine: ['base', 'pve', 'kinds', 'spec', 'state'],
   local: ['base', 'pve', 'kinds', 'spec', 'state', 'engine'],
-  cli: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'simulator'],
+  cli: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'ui', 'simulator'],
   provider: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local'],
-  dashboard: ['base', 'state', 'engine'],
+  ui: ['base', 'kinds', 'state', 'engine'],
 };
 
 const layering = Object.entries(allowed).map(([folder, imports]) => ({

@@ -196,6 +196,10 @@ export interface RetryContext {
   readonly signal?: AbortSignal | undefined;
   /** For the log: `configure vm.web`. */
   readonly subject: string;
+  /** Called before each pause. */
+  readonly onPause?:
+    | ((pause: { readonly text: string; readonly ms: number; readonly error: ProxwrightError }) => void)
+    | undefined;
 }
 
 /** Retries while another client holds a lock, and logs each retry; any other failure ends it at once. */
@@ -210,17 +214,11 @@ export async function retryWhileBusy<T>(
       return await work(attempts.failed + 1);
     } catch (error) {
       if (!(error instanceof ProxwrightError) || !policy.counts(error)) throw error;
-      const isAgain = await attempts.again(error, (pauseMs) =>
-        context.log.log(
-          'warn',
-          `${context.subject}: busy, trying again in ${seconds(pauseMs)}, for up to ${printDuration(attempts.leftMs)} more`,
-          {
-            attempt: attempts.failed,
-            pauseMs,
-            code: error.code,
-          },
-        ),
-      );
+      const isAgain = await attempts.again(error, (pauseMs) => {
+        const text = `${context.subject}: busy, trying again in ${seconds(pauseMs)}, for up to ${printDuration(attempts.leftMs)} more`;
+        context.log.log('warn', text, { attempt: attempts.failed, pauseMs, code: error.code });
+        context.onPause?.({ text, ms: pauseMs, error });
+      });
       if (!isAgain) throw exhausted(error, attempts);
     }
   }

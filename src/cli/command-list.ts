@@ -310,6 +310,20 @@ Examples:
     ],
   },
   {
+    name: 'report',
+    about: 'write one run as a page and a picture: timeline, waits, retries, failures, critical path',
+    arguments: [{ name: '[run]', about: 'a run id, an unambiguous part of one, or "last" (default)' }],
+    usesStack: true,
+    options: [{ flags: '--out <file>', about: 'the page; the picture is beside it (default: reports/RUN.html)' }],
+    help: `
+The page is one file that loads nothing and needs no server. The picture is SVG, for a wiki or a ticket.
+
+Examples:
+  proxwright report
+  proxwright report 20261118T0915 --out incident.html`,
+    load: async () => (await import('./commands/report.ts')).runReport,
+  },
+  {
     name: 'sim',
     about: 'serve a simulated Proxmox VE cluster over HTTPS',
     options: [

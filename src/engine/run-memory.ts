@@ -38,10 +38,19 @@ export class RunMemory {
   readonly #journal: JournalWriter;
   readonly #origin: RunOrigin;
   readonly #listener: RunListener;
+  readonly #requestsSent: (() => number) | undefined;
   #state: StackState;
   #hasStarted = false;
 
-  constructor(state: StackState, journal: JournalWriter, origin: RunOrigin, listener: RunListener = () => {}) {
+  /** `requestsSent` counts what the process has sent to the server so far. */
+  constructor(
+    state: StackState,
+    journal: JournalWriter,
+    origin: RunOrigin,
+    listener: RunListener = () => {},
+    requestsSent?: () => number,
+  ) {
+    this.#requestsSent = requestsSent;
     this.#state = state;
     this.#journal = journal;
     this.#origin = origin;
@@ -87,9 +96,14 @@ export class RunMemory {
   }
 
   async #write(event: NewEvent): Promise<void> {
-    const written = await this.#journal.write(event);
+    const written = await this.#journal.write(this.#counted(event));
     this.#state = foldEvents(this.#state, [written]);
     this.#listener(written);
+  }
+
+  #counted(event: NewEvent): NewEvent {
+    const isCounted = event.event === 'stepStarted' || event.event === 'stepDone' || event.event === 'stepFailed';
+    return isCounted && this.#requestsSent ? { ...event, requests: this.#requestsSent() } : event;
   }
 
   /** Records facts that belong to no step of a plan, as one small step: a change of the state by hand. */

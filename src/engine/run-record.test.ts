@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Address } from '../base/address.ts';
 import { runMetrics } from '../cli/views/run/run-metrics.ts';
 import { JOURNAL_FORMAT, type ResourceOutcome, type RunEvent } from '../state/events.ts';
-import { describeRun, momentsOf, nameOfStep, RunFold } from './run-record.ts';
+import { momentsOf, nameOfStep } from './run-moments.ts';
+import { describeRun, RunFold } from './run-record.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const planned = (...ids: string[]) =>

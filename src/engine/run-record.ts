@@ -2,10 +2,8 @@
  * A run, told from its events: what was done to which resource, how long it took, what failed. The one fold of the journal
  * for people: the live view follows it event by event, `runs`, metrics and incident drafts read a whole journal. Pure.
  */
-import { counted, printDuration } from '../base/values/units.ts';
 import type { ResourceOutcome, RunEvent, RunSource } from '../state/events.ts';
 import type { RunJournal } from '../state/journal.ts';
-import { firstLine } from './evidence/text.ts';
 import type { Activity } from './run-memory.ts';
 
 export type RunOutcome =
@@ -42,14 +40,33 @@ export interface ResourceRecord {
   /** From the start of its first step to the end of its last. */
   readonly durationMs: number | undefined;
   readonly failed: boolean;
+  /** Resources that had to be done first, as the plan said. Journals of earlier versions do not name them. */
+  readonly after: readonly string[];
+  /** Why it did not become done, as far as the run could tell. */
+  readonly problem?: ResourceProblem;
   /** What it is doing right now; known only while the run is followed live. */
   readonly activity: { readonly text: string; readonly percent: number | undefined } | undefined;
+}
+
+export interface ResourceProblem {
+  readonly code: string;
+  readonly summary: string;
+  readonly detail: string;
+  readonly hint?: string;
 }
 
 export interface NoteRecord {
   readonly at: string;
   readonly address: string | undefined;
   readonly text: string;
+  /** It announces a pause before another attempt: for how long, why, and in which words of the server. */
+  readonly wait?: { readonly ms: number; readonly code: string; readonly said?: string | undefined };
+}
+
+/** How many requests the process had sent by then. */
+export interface RequestSample {
+  readonly at: string;
+  readonly sent: number;
 }
 
 export interface RunRecord {
@@ -69,6 +86,8 @@ export interface RunRecord {
   /** In the order of the plan, then of their first step. */
   readonly resources: readonly ResourceRecord[];
   readonly notes: readonly NoteRecord[];
+  /** In the order of time; empty for journals of earlier versions. */
+  readonly requests: readonly RequestSample[];
 }
 
 export function describeRun({ runId, events }: RunJournal): RunRecord {
@@ -86,6 +105,8 @@ interface ResourceState {
   outcome: ResourceOutcome | undefined;
   endedAt: string | undefined;
   activity: ResourceRecord['activity'];
+  readonly after: Set<string>;
+  problem: ResourceProblem | undefined;
 }
 
 export class RunFold {
@@ -93,6 +114,7 @@ export class RunFold {
   readonly #steps = new Map<string, StepRecord>();
   readonly #resources = new Map<string, ResourceState>();
   readonly #notes: NoteRecord[] = [];
+  readonly #requests: RequestSample[] = [];
   #started: Extract<RunEvent, { event: 'runStarted' }> | undefined;
   #ended: Extract<RunEvent, { event: 'runEnded' }> | undefined;
   #lastAt: string | undefined;
@@ -109,13 +131,19 @@ export class RunFold {
       return;
     }
     if (event.event !== 'runEnded') this.#lastAt = event.at;
+    if ('requests' in event && event.requests !== undefined) {
+      this.#requests.push({ at: event.at, sent: event.requests });
+    }
     switch (event.event) {
       case 'runStarted':
         this.#started = event;
         break;
       case 'planned':
         this.#planned += event.steps.length;
-        for (const { address } of event.steps) this.#resource(address);
+        for (const { address, after = [] } of event.steps) {
+          const resource = this.#resource(address);
+          for (const other of after) resource.after.add(other);
+        }
         break;
       case 'stepStarted':
         this.#start(event);
@@ -135,6 +163,7 @@ export class RunFold {
         const resource = this.#resource(event.address);
         resource.outcome = event.outcome;
         resource.endedAt = event.at;
+        resource.problem = event.problem && problemOf(event.problem);
         resource.activity = undefined;
         break;
       }
@@ -142,7 +171,12 @@ export class RunFold {
         if (event.status !== 'started') this.#notes.push(hookNote(event));
         break;
       case 'note':
-        this.#notes.push({ at: event.at, address: event.address, text: event.text });
+        this.#notes.push({
+          at: event.at,
+          address: event.address,
+          text: event.text,
+          ...(event.wait && { wait: event.wait }),
+        });
         break;
       case 'runEnded':
         this.#ended = event;
@@ -171,6 +205,7 @@ export class RunFold {
       steps,
       resources: this.resources,
       notes: this.#notes,
+      requests: this.#requests,
     };
   }
 
@@ -187,7 +222,8 @@ export class RunFold {
     return this.#steps.get(id);
   }
 
-  #describe(address: string, { steps: ids, outcome, endedAt, activity }: ResourceState): ResourceRecord {
+  #describe(address: string, state: ResourceState): ResourceRecord {
+    const { steps: ids, outcome, endedAt, activity, after, problem } = state;
     const steps = ids.flatMap((id) => this.#steps.get(id) ?? []);
     const startedAt = steps[0]?.startedAt;
     return {
@@ -198,6 +234,8 @@ export class RunFold {
       endedAt,
       durationMs: between(startedAt, steps.at(-1)?.endedAt),
       failed: steps.some((step) => step.outcome === 'failed'),
+      after: [...after],
+      ...(problem && { problem }),
       activity,
     };
   }
@@ -205,7 +243,14 @@ export class RunFold {
   #resource(address: string): ResourceState {
     const known = this.#resources.get(address);
     if (known) return known;
-    const fresh: ResourceState = { steps: [], outcome: undefined, endedAt: undefined, activity: undefined };
+    const fresh: ResourceState = {
+      steps: [],
+      outcome: undefined,
+      endedAt: undefined,
+      activity: undefined,
+      after: new Set(),
+      problem: undefined,
+    };
     this.#resources.set(address, fresh);
     return fresh;
   }
@@ -249,47 +294,17 @@ export class RunFold {
   }
 }
 
-/** `vm.web: clone`, or the part that tells steps of one kind apart: `vm.web: resize scsi0`. */
-export function nameOfStep({ step, action, address }: Pick<StepRecord, 'step' | 'action' | 'address'>): string {
-  const rest = step.startsWith(`${address}/`) ? step.slice(address.length + 1).replaceAll('/', ' ') : '';
-  return rest || action.replace(/^[a-z]+\./, '');
-}
-
-/** One line of the story of a run. */
-export interface Moment {
-  readonly at: string;
-  readonly address: string;
-  readonly what: string;
-}
-
-/** Everything a run recorded, in the order it happened. */
-export function momentsOf(run: RunRecord): Moment[] {
-  const moments: Moment[] = [
-    ...run.steps.flatMap(momentsOfStep),
-    ...run.notes.map(({ at, address = '', text }) => ({ at, address, what: text })),
-  ];
-  const inOrder = moments.toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at));
-  const { startedAt, endedAt, planned, command, outcome } = run;
-  const start =
-    startedAt === undefined
-      ? []
-      : [{ at: startedAt, address: '', what: `${command} starts, ${counted(planned, 'step')} planned` }];
-  const end = endedAt === undefined ? [] : [{ at: endedAt, address: '', what: `the run ends: ${outcome}` }];
-  return [...start, ...inOrder, ...end];
-}
-
-function momentsOfStep(step: StepRecord): Moment[] {
-  const { address, startedAt, endedAt, durationMs, outcome, problem, tasks } = step;
-  const name = nameOfStep(step);
-  const after = durationMs === undefined ? '' : ` after ${printDuration(durationMs)}`;
-  const end = problem
-    ? `**${name} failed${after}:** ${problem.code}: ${firstLine(problem.detail)}`
-    : `${name} done${after}`;
-  return [
-    { at: startedAt, address, what: `${name} starts` },
-    ...tasks.map(({ upid, at }) => ({ at, address, what: `waits for task ${upid}` })),
-    ...(endedAt === undefined || outcome === 'open' ? [] : [{ at: endedAt, address, what: end }]),
-  ];
+/** The parts of a recorded Diagnostic that people are shown. */
+function problemOf(recorded: Readonly<Record<string, unknown>>): ResourceProblem {
+  const text = (value: unknown) => (typeof value === 'string' ? value : '');
+  const { hint } = recorded;
+  const words = typeof hint === 'object' && hint !== null && 'text' in hint ? text(hint.text) : text(hint);
+  return {
+    code: text(recorded.code),
+    summary: text(recorded.summary),
+    detail: text(recorded.detail),
+    ...(words !== '' && { hint: words }),
+  };
 }
 
 /** Journals of earlier versions may have times that a clock set back between. */

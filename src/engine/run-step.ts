@@ -1,7 +1,7 @@
 /** Runs one step: puts together what its action receives, and records its start and its end. */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Diagnostic } from '../base/diagnostics.ts';
+import { type Diagnostic, factsOf } from '../base/diagnostics.ts';
 import { invariant, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { Limiter } from '../base/limiter.ts';
 import type { Logger } from '../base/log.ts';
@@ -22,6 +22,7 @@ import type { Pve } from '../pve/client.ts';
 import { isConnectionLost } from '../pve/index.ts';
 import type { VmPatch } from '../state/events.ts';
 import { isStoreFailure } from '../state/store.ts';
+import { firstLine } from './evidence/text.ts';
 import type { RunMemory } from './run-memory.ts';
 
 /** Everything the steps of a run have in common. */
@@ -154,9 +155,16 @@ export function stepContext(
         {
           clock,
           random: random.fork(`${step.id}/retry`),
-          log: noted(log, memory, step.address),
+          log,
           signal: own.signal,
           subject,
+          onPause: ({ text, ms, error }) => {
+            const { serverSaid: said } = factsOf(error.diagnostic);
+            const wait = { ms, code: error.code, ...(said !== undefined && { said: firstLine(said) }) };
+            // A wait for another client's lock belongs into the journal: reports about the run show it. What could not be
+            // written makes the next event fail, and that one is waited for.
+            void memory.record({ event: 'note', level: 'warn', address: step.address, text, wait }).catch(() => {});
+          },
         },
         work,
       ),
@@ -169,17 +177,6 @@ export function stepContext(
     hook: ({ output, ...event }) =>
       memory.record({ event: 'hook', step: step.id, address, ...event, ...(output && { output }) }),
     progress: (text, percent) => memory.tell({ address: step.address, text, percent }),
-  };
-}
-
-/** A wait for another client's lock belongs into the journal: reports about the run show it. */
-function noted(log: Logger, memory: RunMemory, address: Address): Logger {
-  return {
-    log: (level, message, fields) => {
-      log.log(level, message, fields);
-      // What could not be written makes the next event fail, and that one is waited for.
-      void memory.record({ event: 'note', level: 'warn', address, text: message }).catch(() => {});
-    },
   };
 }
 

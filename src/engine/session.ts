@@ -236,7 +236,14 @@ export class Session {
     refuseUndecided(plan);
     if (this.#memory.hasEnded) await this.#startRun();
     this.#hasExecuted = true;
-    const steps = plan.steps.map(({ id, address, stage, action }) => ({ id, address, stage, action }));
+    const after = dependenciesOf(plan);
+    const steps = plan.steps.map(({ id, address, stage, action }) => ({
+      id,
+      address,
+      stage,
+      action,
+      ...after.get(id),
+    }));
     await this.#memory.record({ event: 'planned', steps });
     // Before any step runs: a step that has to choose again must not take what the plan gave to another.
     for (const { action, input, address } of plan.steps) {
@@ -330,7 +337,18 @@ export class Session {
 function memoryOf(input: SessionInput, runId: string, state: StackState): RunMemory {
   const { store, clock, pve, owner, source, onEvent } = input;
   const journal = new JournalWriter(store, clock, runId, [], pve.secrets);
-  return new RunMemory(state, journal, { ...owner, source }, onEvent);
+  return new RunMemory(state, journal, { ...owner, source }, onEvent, () => pve.requestsSent);
+}
+
+/** The resources that a step waits for, by its id; only of steps that wait for others. */
+function dependenciesOf({ steps }: Plan): ReadonlyMap<string, { readonly after: string[] }> {
+  const addressOf = new Map(steps.map(({ id, address }) => [id, address]));
+  return new Map(
+    steps.flatMap(({ id, address, needs }) => {
+      const others = needs.flatMap((need) => addressOf.get(need) ?? []).filter((other) => other !== address);
+      return others.length === 0 ? [] : [[id, { after: [...new Set(others)] }]];
+    }),
+  );
 }
 
 /** What the user has to decide is decided before anything starts. */

@@ -59,6 +59,8 @@ export interface Pve {
   readonly reach: Reach;
   /** Whether this process may still change the cluster. */
   readonly fence: Fence;
+  /** How many requests were sent so far, retries included. */
+  readonly requestsSent: number;
   readonly access: Access;
   readonly cluster: Cluster;
   readonly pools: Pools;
@@ -108,6 +110,9 @@ export function createPve(options: PveOptions): Pve {
     reach,
     fence,
     secrets,
+    get requestsSent() {
+      return exchange.sent;
+    },
     tasks: new TaskWaiter({
       api,
       clock,

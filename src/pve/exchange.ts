@@ -72,9 +72,15 @@ export interface Identity {
 
 export class Exchange {
   readonly #deps: ExchangeDeps;
+  #sent = 0;
 
   constructor(deps: ExchangeDeps) {
     this.#deps = deps;
+  }
+
+  /** How many requests were sent so far, retries included. */
+  get sent(): number {
+    return this.#sent;
   }
 
   /** Runs several requests in one slot of the concurrency limit: once the first is sent, the next does not queue. */
@@ -123,6 +129,7 @@ export class Exchange {
         throwIfCanceled(options.signal);
         beforeSend?.();
         underWay = true;
+        this.#sent++;
         sentAt = clock.ticks();
         // An upload takes as long as its bytes do.
         const hasEnded = isStreamBody(wire.body) ? () => {} : reach.expectAnswer(context.changes ? 'change' : 'read');

@@ -28,7 +28,12 @@ export const plannedStep = z.strictObject({
   address: z.string(),
   stage: z.string(),
   action: z.string(),
+  /** Resources that have to be done before it starts; absent if there are none. For people who ask what it waited for. */
+  after: z.array(z.string()).optional(),
 });
+
+/** How many requests the process had sent to the server by then; absent in journals of earlier versions. */
+const requests = z.number().int().optional();
 
 /** The outcome of a run for one resource. */
 export const RESOURCE_OUTCOMES = ['done', 'failed', 'notReady', 'canceled', 'skipped'] as const;
@@ -72,6 +77,7 @@ export const eventSchema = z.discriminatedUnion('event', [
     action: z.string(),
     /** From here on the resource is unavailable because of us. */
     outage: outageStart.optional(),
+    requests,
   }),
   /** What a step is about to request, so that a later run can find out whether it happened. */
   z.strictObject({ event: z.literal('intended'), at, step: z.string(), intent: z.json(), patch: vmPatch.optional() }),
@@ -98,6 +104,7 @@ export const eventSchema = z.discriminatedUnion('event', [
     step: z.string(),
     /** The resource is available again, or gone as the plan said. */
     endsOutageOf: z.string().optional(),
+    requests,
   }),
   z.strictObject({
     event: z.literal('stepFailed'),
@@ -107,6 +114,7 @@ export const eventSchema = z.discriminatedUnion('event', [
     detail: z.string(),
     /** The connection was lost: the request may still take effect, so the step stays open. */
     lost: z.literal(true).optional(),
+    requests,
   }),
   z.strictObject({
     event: z.literal('resourceEnded'),
@@ -122,6 +130,15 @@ export const eventSchema = z.discriminatedUnion('event', [
     level: z.enum(['info', 'warn']),
     address: z.string().optional(),
     text: z.string(),
+    /** It announces a pause before another attempt. */
+    wait: z
+      .strictObject({
+        ms: z.number(),
+        code: z.string(),
+        /** Why, in the words of the server. */
+        said: z.string().optional(),
+      })
+      .optional(),
   }),
   z.strictObject({ event: z.literal('runEnded'), at, outcome: z.enum(['done', 'failed', 'canceled']) }),
 ]);

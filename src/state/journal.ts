@@ -94,7 +94,11 @@ export class JournalWriter {
       case 'hook':
         return event.output === undefined ? event : { ...event, output: this.#secrets.redact(event.output) };
       case 'note':
-        return { ...event, text: this.#secrets.redact(event.text) };
+        return {
+          ...event,
+          text: this.#secrets.redact(event.text),
+          ...(event.wait && { wait: this.#secrets.redactIn(event.wait) }),
+        };
       default:
         return event;
     }

@@ -1,15 +1,12 @@
 /** `proxwright runs`: what earlier runs did, who started them and where, how long they took; also as metrics. */
 import { rename, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ProxwrightError } from '../../base/errors.ts';
-import { advice, command } from '../../base/hint.ts';
-import { closest } from '../../base/text/closest.ts';
 import { parseDuration } from '../../base/values/units.ts';
 import { describeRun, type RunRecord } from '../../engine/run-record.ts';
 import { listRuns, readRun } from '../../state/journal.ts';
-import type { StateStore } from '../../state/store.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { RUN_OUTCOMES } from '../options.ts';
+import { findRun } from '../stack/find-run.ts';
 import { openStack } from '../stack/open.ts';
 import { runMetrics } from '../views/run/run-metrics.ts';
 import { runsView } from '../views/runs.ts';
@@ -77,29 +74,6 @@ export async function runRunsShow(id: string, options: RunsShowOptions, deps: Co
   if (options.metrics !== undefined) await writeMetrics(options.metrics, stack.name, run, deps);
   runsView(deps).run(run);
   return 0;
-}
-
-/** `last`, an id, or the beginning or end of exactly one id. */
-async function findRun(store: StateStore, text: string): Promise<string> {
-  const ids = await listRuns(store);
-  const last = ids.at(-1);
-  if (text === 'last' && last !== undefined) return last;
-  const matching = ids.filter((id) => id === text || id.startsWith(text) || id.endsWith(text));
-  const [only] = matching;
-  if (only !== undefined && (matching.length === 1 || ids.includes(text))) return ids.includes(text) ? text : only;
-  const guess = closest(text, ids);
-  if (last === undefined) {
-    throw new ProxwrightError({
-      code: 'MISSING_REFERENCE',
-      detail: 'There is no run yet.',
-      hint: advice`To start the first one: ${command('apply')}`,
-    });
-  }
-  throw new ProxwrightError({
-    code: 'MISSING_REFERENCE',
-    detail: matching.length > 1 ? `"${text}" matches ${matching.length} runs.` : `There is no run "${text}".`,
-    hint: guess ? `Did you mean ${guess}?` : advice`To list the runs: ${command('runs')}`,
-  });
 }
 
 /** The collector may be another user, and must never read a partial file. */

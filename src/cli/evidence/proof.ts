@@ -1,17 +1,22 @@
 /** Collects what a command learns on its way through the gate, and writes it as evidence at the end. */
 import { execFile } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isCanceled, toDiagnostic } from '../../base/errors.ts';
 import { safeJson, visibleText } from '../../base/text/safe-text.ts';
 import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES, type VmEvidence } from '../../engine/evidence/record.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
+import { describeRun } from '../../engine/run-record.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
+import { readRun } from '../../state/journal.ts';
+import type { StateStore } from '../../state/store.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import { packageVersion } from '../package.ts';
 import { variableFilesOf } from '../stack/open.ts';
+import { writePrivateFile } from '../write-file.ts';
 import { addEvidence, type EvidenceFiles, evidenceFiles } from './evidence-files.ts';
 import { Gate } from './gate.ts';
 import { type TypedOptions, typedCommand } from './typed-command.ts';
@@ -25,6 +30,9 @@ export interface EvidenceOptions {
 }
 
 const DEFAULT_FILE = 'evidence.md';
+/** Beside the table. */
+const TIMELINES = 'timelines';
+const PRIVATE_DIRECTORY = 0o700;
 
 /** What is known so far. */
 interface Known {
@@ -38,6 +46,8 @@ interface Known {
   lastPlan?: Plan;
   compared?: ReadonlyMap<string, VmEvidence>;
   incident?: string;
+  /** Of a run that did something. */
+  store?: StateStore;
 }
 
 export class Proof {
@@ -87,7 +97,8 @@ export class Proof {
     // Without a stack file there is nothing to record, and no place for it.
     if (chosen === false || file === undefined) return;
     const { shown, paths } = this.#files(chosen, file);
-    const record = await this.#record(isComplete, file);
+    const timeline = await this.#drawTimeline(paths.table);
+    const record = await this.#record(isComplete, file, timeline);
     try {
       await addEvidence(
         paths,
@@ -103,7 +114,32 @@ export class Proof {
     }
   }
 
-  async #record(isComplete: boolean, file: string): Promise<ReturnType<typeof evidenceRecord>> {
+  /** The picture is an extra: if it cannot be written, the evidence stands without it. */
+  async #drawTimeline(table: string): Promise<string | undefined> {
+    const { store, runId, outcomes } = this.known;
+    if (!store || runId === undefined || !outcomes) return undefined;
+    try {
+      const [{ chartOf }, { drawTimeline }] = await Promise.all([
+        import('../../ui/picture/chart.ts'),
+        import('../../ui/picture/timeline.ts'),
+      ]);
+      const name = join(TIMELINES, `${runId}.svg`);
+      const path = join(dirname(table), name);
+      const picture = drawTimeline(chartOf(describeRun(await readRun(store, runId))));
+      await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
+      await writePrivateFile(path, this.#deps.secrets.redact(picture), name);
+      return name;
+    } catch (error) {
+      this.#deps.terminal.log('warn', `The timeline could not be drawn. ${toDiagnostic(error).detail}`);
+      return undefined;
+    }
+  }
+
+  async #record(
+    isComplete: boolean,
+    file: string,
+    timeline: string | undefined,
+  ): Promise<ReturnType<typeof evidenceRecord>> {
     const { known } = this;
     const { clock, directory } = this.#deps;
     const record = evidenceRecord({
@@ -126,6 +162,7 @@ export class Proof {
       lastPlan: known.lastPlan,
       compared: known.compared,
       incident: known.incident,
+      timeline,
     });
     return this.#deps.secrets.redactIn(record);
   }

@@ -34,7 +34,7 @@ export async function applyVerified(
     const givenPlan = await readGivenPlan(planFile, opened, outerDeps);
     return withStackRun(opened, outerDeps, 'apply', async (run) => {
       const { version } = await run.pve.authenticate();
-      Object.assign(proof.known, { server: run.pve, proxmox: version, runId: run.session.runId });
+      Object.assign(proof.known, { server: run.pve, proxmox: version, runId: run.session.runId, store: opened.store });
       requireHealth(await passDoctor(proof, opened, run.deps), run.deps);
       const draft = async (failure: Failure) => {
         const { typed, known } = proof;

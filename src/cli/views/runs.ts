@@ -130,7 +130,7 @@ function resultOf({ outcome, problem, tasks }: StepRecord, paint: Paint): string
 }
 
 /** The shape that programs read; it stays when the record behind it grows. */
-function toJson({ resources, steps, notes, planned: _planned, ...run }: RunRecord) {
+function toJson({ resources, steps, notes, planned: _planned, requests: _requests, ...run }: RunRecord) {
   const step = ({ tasks, action, ...rest }: StepRecord) => ({
     ...rest,
     action: shortAction(action),

@@ -85,6 +85,8 @@ export interface EvidenceInput {
   readonly compared: ReadonlyMap<string, VmEvidence> | undefined;
   /** The incident draft for a failure. */
   readonly incident: string | undefined;
+  /** The picture of the run, relative to the table. */
+  readonly timeline?: string | undefined;
 }
 
 export type EvidenceRecord = ReturnType<typeof evidenceRecord>;
@@ -116,6 +118,7 @@ export function evidenceRecord(input: EvidenceInput) {
     compared: lastPlan && compared ? comparedOf(lastPlan, compared) : null,
     notChecked: (lastPlan ?? plan)?.warnings.map(({ detail }) => detail) ?? [],
     incident: input.incident ?? null,
+    timeline: input.timeline ?? null,
   };
 }
 

@@ -48,7 +48,7 @@ function differing({ address, kind, fields }: Differing): string {
 }
 
 function notes(record: EvidenceRecord): string {
-  const { note, stages, versions, runId, commit, incident } = record;
+  const { note, stages, versions, runId, commit, incident, timeline } = record;
   const facts = [
     ...(note === null ? [] : [note.replace(/[.;\s]+$/, '')]),
     ...verdict(record),
@@ -57,6 +57,7 @@ function notes(record: EvidenceRecord): string {
     ...(runId === null ? [] : [`run ${runId}`]),
     ...(commit ? [`commit ${commit.id.slice(0, 12)}${commit.isClean ? '' : ' with changes'}`] : []),
     ...(incident === null ? [] : [`see ${incident}`]),
+    ...(timeline === null ? [] : [`![timeline of the run](${timeline})`]),
   ];
   return facts.filter((fact) => fact !== '').join('; ');
 }

@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { isCanceled } from '../../../base/errors.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import type { Activity, RunListener } from '../../../engine/run-memory.ts';
-import { nameOfStep } from '../../../engine/run-record.ts';
+import { nameOfStep } from '../../../engine/run-moments.ts';
 import type { RunEvent } from '../../../state/events.ts';
 import type { Terminal } from '../../terminal.ts';
 import type { Paint } from '../paint.ts';
