@@ -31,6 +31,23 @@ describe('a VM of Terraform', () => {
     });
   });
 
+  it('is made although its configuration gets a warning', async () => {
+    const bench = new VmBench();
+    await bench.run(async () => {
+      const { host } = bench.process();
+      const raw = { ...WEB, extra: { kvm: '0' } };
+      const warnings = await host.validate(raw);
+      expect(warnings.map(({ severity }) => severity)).toEqual(['warning']);
+      const made = await host.apply(raw);
+      expect(hasErrors(made.diagnostics)).toBe(false);
+      expect(host.state).toMatchObject({ current_node: 'pve1', status: 'running' });
+      const bigger = { ...raw, memory: '16GiB' };
+      await host.apply(bigger);
+      expect(host.state).toMatchObject({ memory: '16GiB' });
+      expect((await host.plan(bigger)).action).toBe('none');
+    });
+  });
+
   it('changes in place, and says what waits for a restart', async () => {
     const bench = new VmBench();
     await bench.run(async () => {

@@ -20,6 +20,11 @@ export interface DesiredResource {
   readonly problems: readonly ProviderDiagnostic[];
 }
 
+/** A warning refuses nothing. */
+export function isRefused({ problems }: DesiredResource): boolean {
+  return problems.some(({ severity }) => severity === 'error');
+}
+
 /** What the host holds of a resource: attributes that it shows, and private state that it does not. */
 export interface Held<Kept> {
   readonly state: CtyObject;

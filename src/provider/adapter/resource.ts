@@ -14,7 +14,16 @@ import type {
 } from '../provider.ts';
 import { equalValues } from '../values/equal.ts';
 import { type Deps, type DepsOf, depsDuring, requiredDeps } from './deps.ts';
-import type { Applied, DesiredResource, Held, Migrations, PlanDraft, ResourceKind, StoredState } from './kind.ts';
+import {
+  type Applied,
+  type DesiredResource,
+  type Held,
+  isRefused,
+  type Migrations,
+  type PlanDraft,
+  type ResourceKind,
+  type StoredState,
+} from './kind.ts';
 import { orDiagnostics } from './outcome.ts';
 import { checked } from './plan-checks.ts';
 
@@ -127,7 +136,8 @@ class Lifecycle<Desired extends DesiredResource, Kept> {
     const held = prior && this.#held(prior, request.private);
     if (!planned || !config) return held ? this.#kind.destroy(deps, held) : { now: null, diagnostics: [] };
     const desired = this.#kind.desired(config, held !== null);
-    if (desired.problems.length > 0) return { diagnostics: desired.problems };
+    // Its warnings were shown by validate and by the plan.
+    if (isRefused(desired)) return { diagnostics: desired.problems };
     const work = { planned, config, desired };
     return held ? this.#kind.update(deps, work, held) : this.#kind.create(deps, work);
   }

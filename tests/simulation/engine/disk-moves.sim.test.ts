@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { PlanOptions } from '../../../src/engine/session.ts';
 import { codesOf, failuresOf } from './support/invariants.ts';
 import { volumesOf } from './support/picture.ts';
-import { type RunEnd, Scene } from './support/scene.ts';
+import { type RunEnd, Scene, type SceneOptions } from './support/scene.ts';
 
 const stack = (fields: string, more = '') => `version: 1
 stack: lab
@@ -24,8 +24,8 @@ ${more}`;
 const BEFORE = stack('disks: { scsi1: { storage: local-lvm, size: 2GiB } }\ntpm: { storage: local-lvm }');
 const MOVED = stack('disks: { scsi1: { storage: nfs, size: 4GiB } }\ntpm: { storage: local-lvm }');
 
-async function made(text = BEFORE): Promise<Scene> {
-  const scene = new Scene();
+async function made(text = BEFORE, options: SceneOptions = {}): Promise<Scene> {
+  const scene = new Scene(options);
   expect(failuresOf(await scene.apply(text))).toEqual([]);
   await scene.clock.advance(60_000);
   return scene;
@@ -52,6 +52,17 @@ describe('a disk on another storage', () => {
     expect(volumesOn(scene, 'nfs')).toBe(1);
     expect(scene.world.vms.get(420)?.process?.startedAt).toBe(startedAt);
     await isSettled(scene, MOVED);
+  });
+
+  it('says what the server answered where it cannot tell whether the source is gone', async () => {
+    const path = 'storage/local-lvm/content';
+    const scene = await made(BEFORE, {
+      faults: [{ kind: 'refuse', match: { method: 'GET', path }, message: 'no listing' }],
+    });
+    expect(failuresOf(await scene.apply(MOVED))).toEqual([]);
+    const told = scene.logs.filter((line) => line.includes('was not checked'));
+    expect(told).toEqual([expect.stringContaining('The server answered 500: "no listing".')]);
+    expect(told.join()).not.toContain('the token needs');
   });
 
   it('is copied no faster than the file allows, and the view shows how far it is', async () => {

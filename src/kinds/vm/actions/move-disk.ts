@@ -2,7 +2,7 @@
  * `vm.move-disk`: copies a disk to another storage or format, in a running VM without an interruption. Proxmox deletes the
  * source last. A source that it could not delete belongs to no drive any more, so it is looked for and named.
  */
-import { isFamily, ProxwrightError } from '../../../base/errors.ts';
+import { hasCode, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { formatOfVolume, parseDrive, storageOf } from '../config/disks.ts';
 import { printPropertyOf, propertyOf } from '../config/parts.ts';
@@ -112,9 +112,12 @@ async function exists(context: ActionContext, { node, vmid }: VmObserved, volume
     return listed.some(({ volid }) => volid === volume);
   } catch (error) {
     if (!isFamily(error, 'auth') && !isFamily(error, 'api')) throw error;
+    const reason = hasCode(error, 'PRIVILEGE_MISSING')
+      ? `the token needs Datastore.Audit on /storage/${storage}.`
+      : error.diagnostic.detail;
     context.log.log(
       'warn',
-      `${context.address}: whether Proxmox deleted ${volume} after the move was not checked: the token needs Datastore.Audit on /storage/${storage}.`,
+      `${context.address}: whether Proxmox deleted ${volume} after the move was not checked: ${reason}`,
     );
     return false;
   }

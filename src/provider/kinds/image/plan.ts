@@ -6,7 +6,7 @@ import { type FilePlace, volidOf } from '../../../kinds/image/steps.ts';
 import type { ImageSite } from '../../../kinds/observed.ts';
 import { picked, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
-import type { Configured, Held, PlanDraft } from '../../adapter/kind.ts';
+import { type Configured, type Held, isRefused, type PlanDraft } from '../../adapter/kind.ts';
 import { problemOf } from '../../adapter/outcome.ts';
 import { findingsOf, planWithEngine } from '../../adapter/plan-checks.ts';
 import { attribute } from '../../cty/path.ts';
@@ -120,8 +120,8 @@ async function createFindings(
   deps: Deps,
   desired: DesiredImage,
 ): Promise<ProviderDiagnostic[]> {
-  const { image, timeouts, place, problems, unknown } = desired;
-  if (!place || problems.length > 0) return [];
+  const { image, timeouts, place, unknown } = desired;
+  if (!place || isRefused(desired)) return [];
   const work = { desired: { ...EMPTY_STACK, images: [image] }, recorded: {}, secrets: new Map(), timeouts };
   let site: ImageSite | undefined;
   const result = await planWithEngine(deps, work, (observed) => {

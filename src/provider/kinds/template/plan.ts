@@ -4,7 +4,7 @@ import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { allUnknown, changeAt, picked, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
 import { stateOf } from '../../adapter/engine-run.ts';
-import type { Configured, Held, PlanDraft, PlanFindings } from '../../adapter/kind.ts';
+import { type Configured, type Held, isRefused, type PlanDraft, type PlanFindings } from '../../adapter/kind.ts';
 import { destroyFindings, findingsOf, planWithEngine } from '../../adapter/plan-checks.ts';
 import { attribute } from '../../cty/path.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../../cty/value.ts';
@@ -99,7 +99,7 @@ async function plannedRecipe(
   const { vm } = desired.template;
   const secrets = deps ? await secretsOf(deps, config, vm) : NO_SECRETS;
   const lacksSecret = !deps && secretFieldsOf(vm.fields).length > 0;
-  const isOpenRecipe = lacksSecret || desired.problems.length > 0;
+  const isOpenRecipe = lacksSecret || isRefused(desired);
   return { secrets, known: isOpenRecipe ? undefined : knownRecipe(desired, secrets) };
 }
 
@@ -171,8 +171,8 @@ async function buildFindings(
   recipe: PlannedRecipe,
   { current, retired }: Versions,
 ): Promise<ProviderDiagnostic[]> {
-  const { template, timeouts, unknown, problems } = desired;
-  if (problems.length > 0 || isOpen(desired, ['name', 'node', 'from', 'from.vm'])) return [];
+  const { template, timeouts, unknown } = desired;
+  if (isRefused(desired) || isOpen(desired, ['name', 'node', 'from', 'from.vm'])) return [];
   const { looks, signal } = deps;
   const earlier = [...retired, ...(current ? versionOf(current) : [])];
   const listed = (await listVms(looks, signal)).filter(({ vmid }) => !known.isKnown(vmid));
