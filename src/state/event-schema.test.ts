@@ -14,7 +14,14 @@ const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: 
     may: { source: { host: 'laptop', commandLine: 'proxwright apply' } },
   },
   { must: { event: 'planned', at, steps: [planned] } },
-  { must: { event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' } },
+  {
+    must: { event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' },
+    may: { outage: { group: 'vm.web', keeps: { vmid: 401, macs: { net0: 'BC:24:11:00:00:01' } } } },
+  },
+  {
+    must: { event: 'hook', at, step, address: 'vm.web', group: 'vm.web', moment: 'before_stop', status: 'started' },
+    may: { output: 'node/web drained' },
+  },
   {
     must: { event: 'intended', at, step, intent: { vmid: 401 } },
     may: { patch: { address: 'vm.web', vm: { vmid: 401 } } },
@@ -23,7 +30,7 @@ const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: 
   { must: { event: 'taskAttached', at, step, upid: 'UPID:pve1:…' } },
   { must: { event: 'learned', at, step, patch: { address: 'vm.web', vm: null } } },
   { must: { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file } } },
-  { must: { event: 'stepDone', at, step } },
+  { must: { event: 'stepDone', at, step }, may: { endsOutageOf: 'vm.web' } },
   {
     must: { event: 'resourceEnded', at, address: 'vm.web', outcome: 'failed' },
     may: { problem: { code: 'NO_SPACE' } },

@@ -120,6 +120,69 @@ describe('foldEvents', () => {
   });
 });
 
+describe('the outages of a state', () => {
+  const keeps = { vmid: 401, macs: { net0: 'BC:24:11:00:00:01' } };
+  const begun: RunEvent = {
+    event: 'stepStarted',
+    at,
+    step: 'vm.web/stop',
+    address: 'vm.web',
+    action: 'vm.stop',
+    outage: { group: 'vm.web', keeps },
+  };
+  const hook = (moment: 'before_stop' | 'after_ready', status: 'started' | 'done'): RunEvent => ({
+    event: 'hook',
+    at,
+    step: `vm.web/hook ${moment}`,
+    address: 'vm.web',
+    group: 'vm.web',
+    moment,
+    status,
+  });
+  const done = (endsOutageOf?: string): RunEvent => ({
+    event: 'stepDone',
+    at,
+    step: 'vm.web/ready',
+    ...(endsOutageOf !== undefined && { endsOutageOf }),
+  });
+  const outagesAfter = (...events: RunEvent[]) => foldEvents(complete, events).outages;
+
+  it('begin with the step that makes a VM unavailable, and end with the step that says so', () => {
+    expect(outagesAfter(begun)).toEqual({ 'vm.web': { group: 'vm.web', since: at, hooks: {}, keeps } });
+    expect(outagesAfter(begun, done())).toHaveProperty(['vm.web']);
+    expect(outagesAfter(begun, done('vm.other'))).toHaveProperty(['vm.web']);
+    expect(outagesAfter(begun, done('vm.web'))).toBeUndefined();
+  });
+
+  it('are absent from a state without one, and stay present in a state that has the field', () => {
+    expect('outages' in foldEvents(complete, [started('vm.web/clone')])).toBe(false);
+    expect(foldEvents({ ...complete, outages: {} }, [done()]).outages).toEqual({});
+  });
+
+  it('record each hook with its last status, also one that runs before the outage begins', () => {
+    expect(outagesAfter(hook('before_stop', 'started'))).toEqual({
+      'vm.web': { group: 'vm.web', since: at, hooks: { before_stop: 'started' } },
+    });
+    const all = [hook('before_stop', 'started'), hook('before_stop', 'done'), begun, hook('after_ready', 'started')];
+    expect(outagesAfter(...all)).toEqual({
+      'vm.web': { group: 'vm.web', since: at, hooks: { before_stop: 'done', after_ready: 'started' }, keeps },
+    });
+  });
+
+  it('continue across runs: the first time and the hooks stay', () => {
+    const later: RunEvent = { ...begun, at: '2026-01-02T00:00:00.000Z' };
+    expect(outagesAfter(begun, hook('before_stop', 'done'), later)).toEqual({
+      'vm.web': { group: 'vm.web', since: at, hooks: { before_stop: 'done' }, keeps },
+    });
+  });
+
+  it('move with their VM, and only they', () => {
+    const moved: RunEvent = { event: 'moved', at, step: 'vm.front/move', from: 'vm.web', to: 'vm.front' };
+    expect(Object.keys(outagesAfter(begun, moved) ?? {})).toEqual(['vm.front']);
+    expect(outagesAfter(moved)).toBeUndefined();
+  });
+});
+
 describe('openSteps', () => {
   it('names a step that lost its server: its request may still take effect', () => {
     const failed = { event: 'stepFailed', at, step: 'vm.web/clone', code: 'UNREACHABLE', detail: 'no' } as const;

@@ -1,28 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
+import { seededRandom } from '../base/random.ts';
 import { KnownSecrets, Secret } from '../base/secret.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { JOURNAL_FORMAT } from './events.ts';
 import {
   closeRun,
+  isUnfinished,
   JournalWriter,
   listRuns,
   type NewEvent,
+  nextRunId,
   pruneRuns,
   readRun,
   readRuns,
+  runsSince,
   unfinishedRuns,
 } from './journal.ts';
 import { MemoryStore } from './memory-store.ts';
 
-const START: NewEvent = {
+const START = {
   event: 'runStarted',
   format: JOURNAL_FORMAT,
   runId: '20260101-a',
   command: 'apply',
   who: 'operator',
-};
+} as const satisfies NewEvent;
 const note = (text: string): NewEvent => ({ event: 'note', level: 'info', text });
 const FILE = 'runs/20260101-a.jsonl';
 const NOTE_LINE = '{"event":"note","at":"2026-01-01T00:00:00.000Z","level":"info","text":"one"}';
@@ -61,11 +65,17 @@ describe('a journal', () => {
     await writer.write(START);
     await writer.write({ event: 'note', level: 'warn', address: 'vm.web', text: said });
     await writer.write({ event: 'stepStarted', step: 's', address: 'vm.web', action: 'vm.clone' });
+    const hook = { event: 'hook', step: 's', address: 'vm.web', group: 'vm.web', moment: 'before_stop' } as const;
+    await writer.write({ ...hook, status: 'started' });
+    await writer.write({ ...hook, status: 'failed', output: said });
     await writer.write({ event: 'stepFailed', step: 's', code: 'TASK_FAILED', detail: said });
     await writer.write({ event: 'resourceEnded', address: 'vm.web', outcome: 'failed', problem: { detail: said } });
     const text = await store.read('runs/20260101-a.jsonl');
     expect(text).not.toMatch(/hunter22|\u{9b}/u);
-    expect((await readRun(store, '20260101-a')).events.at(1)).toMatchObject({ text: 'it says \u009b31m •••' });
+    const { events } = await readRun(store, '20260101-a');
+    expect(events[1]).toMatchObject({ text: 'it says \u009b31m •••' });
+    expect(events[3]).not.toHaveProperty('output');
+    expect(events[4]).toMatchObject({ output: 'it says \u009b31m •••' });
   });
 
   it('has one line per event, with its time', async () => {
@@ -177,6 +187,21 @@ describe('a journal', () => {
     expect(writer.events).toEqual(events);
   });
 
+  it('hands the lines after one that could not be written to the outbox, but not the end of the run', async () => {
+    const store = new FullDisk(2);
+    const kept: string[] = [];
+    const keep = async (_name: string, line: string) => void kept.push(line);
+    Object.assign(store, { outbox: { keep } });
+    const writer = new JournalWriter(store, new VirtualClock(), '20260101-a');
+    await writer.write(START);
+    await expect(writer.write(note('lost'))).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
+    await expect(writer.write(note('kept'))).rejects.toMatchObject({ code: 'STATE_UNWRITABLE' });
+    await expect(writer.write({ event: 'runEnded', outcome: 'failed' })).rejects.toMatchObject({
+      code: 'STATE_UNWRITABLE',
+    });
+    expect(kept.map((line) => JSON.parse(line))).toMatchObject([{ event: 'note', text: 'kept' }]);
+  });
+
   it('is closed without the partial line, so that it stays readable', async () => {
     const { store, text } = await journalOf('one');
     await store.write(FILE, `${text}{"ev`);
@@ -257,5 +282,85 @@ describe('the journals of old runs', () => {
     const said: string[] = [];
     await pruneRuns(store, 1, { ...silentLogger, log: (_level, message) => said.push(message) });
     expect(said).toEqual(['The journals of old runs could not be removed: read-only']);
+  });
+});
+
+const NOON = Date.parse('2026-01-01T12:00:00.250Z');
+
+describe('the name of a run', () => {
+  const storeWith = async (...runs: string[]) => {
+    const store = new MemoryStore();
+    for (const run of runs) await store.write(`runs/${run}.jsonl`, '');
+    return store;
+  };
+  const next = (store: MemoryStore) => nextRunId(store, NOON, seededRandom('names'));
+
+  it('is its time to the second and six random digits', async () => {
+    expect(await next(await storeWith())).toMatch(/^20260101T120000Z-[0-9a-f]{6}$/);
+    expect(await next(await storeWith('20251231T235959Z-ffffff'))).toMatch(/^20260101T120000Z-[0-9a-f]{6}$/);
+  });
+
+  it.each([
+    ['of a run later in the same second', '20260101T120000Z-ffff0a', '20260101T120000Z-ffff0b'],
+    ['with leading zeros kept', '20260102T120000Z-00000f', '20260102T120000Z-000010'],
+    ['of a run after a clock that was set back', '20270101T000000Z-123456', '20270101T000000Z-123457'],
+    ['whose digits have run out', '20270101T000000Z-ffffff', '20270101T000000Z-ffffff0'],
+    ['without digits', 'saved', 'saved0'],
+  ])('sorts after the name %s', async (_, last, expected) => {
+    const store = await storeWith('20250101T000000Z-000000', last);
+    const name = await next(store);
+    expect(name).toBe(expected);
+    expect(name > last).toBe(true);
+  });
+
+  it('follows its own name, if a run has it already', async () => {
+    const own = await next(await storeWith());
+    const again = await next(await storeWith(own));
+    expect(again > own).toBe(true);
+    expect(again.slice(0, 17)).toBe(own.slice(0, 17));
+  });
+});
+
+describe('the runs since a moment', () => {
+  async function storeWith(...runs: readonly (readonly [id: string, source?: object])[]) {
+    const store = new MemoryStore();
+    for (const [runId, source] of runs) {
+      const writer = new JournalWriter(store, new VirtualClock(), runId);
+      await writer.write({ ...START, runId, ...source });
+    }
+    return store;
+  }
+  const here = { host: 'laptop', commandLine: 'proxwright apply' };
+
+  it('are named with their command and user, the last three only', async () => {
+    const store = await storeWith(
+      ['20260101T115959Z-aaaaaa'],
+      ['20260101T120000Z-bbbbbb'],
+      ['20260101T120001Z-cccccc', { source: here }],
+      ['20260101T120002Z-dddddd', { source: { ...here, ci: { system: 'GitHub', user: 'alice' } } }],
+    );
+    const names = [
+      '20260101T120000Z-bbbbbb (apply by operator)',
+      '20260101T120001Z-cccccc (apply by operator)',
+      '20260101T120002Z-dddddd (apply by alice)',
+    ];
+    expect(await runsSince(store, NOON)).toEqual(names);
+    expect(await runsSince(store, NOON - 3_600_000)).toEqual(names);
+    expect(await runsSince(store, NOON + 3_600_000)).toEqual([]);
+  });
+
+  it('are named by their id alone where the journal has no beginning', async () => {
+    const store = new MemoryStore();
+    await store.write('runs/20260101T120000Z-bbbbbb.jsonl', '');
+    expect(await runsSince(store, NOON)).toEqual(['20260101T120000Z-bbbbbb']);
+  });
+});
+
+describe('isUnfinished', () => {
+  it('is false for other documents, true without an end and for an empty journal', async () => {
+    const { text } = await journalOf('one');
+    expect(isUnfinished('state.json', text)).toBe(false);
+    expect(isUnfinished(FILE, text)).toBe(true);
+    expect(isUnfinished(FILE, '')).toBe(true);
   });
 });
