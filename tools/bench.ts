@@ -5,9 +5,9 @@
  * worth comparing between machines, the rates are not.
  *
  *   npm run bench [-- --json] [-- --only engine,command,provider,rates,growth] [-- --seconds N] [-- --sizes 1000,10000]
- *   npm run bench -- --peer PATH
+ *   npm run bench -- --peer PATH [--counts 5,50,200]
  *
- * `--peer` measures our provider beside another one, whose executable is at PATH, and nothing else.
+ * `--peer` measures our provider beside another one, whose executable is at PATH, with so many VMs, and nothing else.
  * `--seconds` bounds a single measurement of rates and growth (0.7 by default, about half a minute in all).
  */
 import { parseArgs } from 'node:util';
@@ -28,6 +28,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '0.7' },
     sizes: { type: 'string', default: '1000,10000' },
     peer: { type: 'string' },
+    counts: { type: 'string', default: '5,50,200' },
   },
 });
 const budgetMs = Number(values.seconds) * 1000;
@@ -59,5 +60,5 @@ await part(
 );
 await part('rates', () => benchRates(budgetMs), printRates);
 await part('growth', () => benchGrowth({ small, large }, budgetMs), printGrowth);
-if (peer !== undefined) await part('peer', () => benchPeer(peer), printFigures);
+if (peer !== undefined) await part('peer', () => benchPeer(peer, values.counts.split(',').map(Number)), printFigures);
 if (values.json) console.log(JSON.stringify(results, undefined, 2));

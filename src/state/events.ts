@@ -39,109 +39,113 @@ const requests = z.number().int().optional();
 export const RESOURCE_OUTCOMES = ['done', 'failed', 'notReady', 'canceled', 'skipped'] as const;
 
 /** Where and how a run was started, for people who ask later who did what. Nothing depends on it. */
-const runSourceSchema = z.strictObject({
-  host: z.string(),
-  /** Without secrets. */
-  commandLine: z.string(),
-  /** Of the stack file. */
-  repository: z
-    .strictObject({
-      commit: z.string(),
-      branch: z.string().optional(),
-      /** Whether files differ from the commit; absent if that is not known. */
-      dirty: z.boolean().optional(),
-    })
-    .optional(),
-  ci: z.strictObject({ system: z.string(), user: z.string().optional(), url: z.string().optional() }).optional(),
-});
+const runSourceSchema = z.lazy(() =>
+  z.strictObject({
+    host: z.string(),
+    /** Without secrets. */
+    commandLine: z.string(),
+    /** Of the stack file. */
+    repository: z
+      .strictObject({
+        commit: z.string(),
+        branch: z.string().optional(),
+        /** Whether files differ from the commit; absent if that is not known. */
+        dirty: z.boolean().optional(),
+      })
+      .optional(),
+    ci: z.strictObject({ system: z.string(), user: z.string().optional(), url: z.string().optional() }).optional(),
+  }),
+);
 
 export type RunSource = z.output<typeof runSourceSchema>;
 
-export const eventSchema = z.discriminatedUnion('event', [
-  z.strictObject({
-    event: z.literal('runStarted'),
-    at,
-    format: z.literal(JOURNAL_FORMAT),
-    runId: z.string(),
-    command: z.string(),
-    who: z.string(),
-    source: runSourceSchema.optional(),
-  }),
-  /** The steps that the run will execute. */
-  z.strictObject({ event: z.literal('planned'), at, steps: z.array(plannedStep) }),
-  z.strictObject({
-    event: z.literal('stepStarted'),
-    at,
-    step: z.string(),
-    address: z.string(),
-    action: z.string(),
-    /** From here on the resource is unavailable because of us. */
-    outage: outageStart.optional(),
-    requests,
-  }),
-  /** What a step is about to request, so that a later run can find out whether it happened. */
-  z.strictObject({ event: z.literal('intended'), at, step: z.string(), intent: z.json(), patch: vmPatch.optional() }),
-  z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
-  z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
-  /** Moves the record of one address to another, in one event: a crash leaves no second copy. */
-  z.strictObject({ event: z.literal('moved'), at, step: z.string(), from: z.string(), to: z.string() }),
-  z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
-  /** A program that the file names for this moment of a change, before it is started and after it has ended. */
-  z.strictObject({
-    event: z.literal('hook'),
-    at,
-    step: z.string(),
-    address: z.string(),
-    group: z.string(),
-    moment: z.enum(HOOK_MOMENTS),
-    status: hookStatus,
-    /** Its last lines. */
-    output: z.string().optional(),
-  }),
-  z.strictObject({
-    event: z.literal('stepDone'),
-    at,
-    step: z.string(),
-    /** The resource is available again, or gone as the plan said. */
-    endsOutageOf: z.string().optional(),
-    requests,
-  }),
-  z.strictObject({
-    event: z.literal('stepFailed'),
-    at,
-    step: z.string(),
-    code: z.string(),
-    detail: z.string(),
-    /** The connection was lost: the request may still take effect, so the step stays open. */
-    lost: z.literal(true).optional(),
-    requests,
-  }),
-  z.strictObject({
-    event: z.literal('resourceEnded'),
-    at,
-    address: z.string(),
-    outcome: z.enum(RESOURCE_OUTCOMES),
-    /** A Diagnostic. */
-    problem: z.record(z.string(), z.json()).optional(),
-  }),
-  z.strictObject({
-    event: z.literal('note'),
-    at,
-    level: z.enum(['info', 'warn']),
-    address: z.string().optional(),
-    text: z.string(),
-    /** It announces a pause before another attempt. */
-    wait: z
-      .strictObject({
-        ms: z.number(),
-        code: z.string(),
-        /** Why, in the words of the server. */
-        said: z.string().optional(),
-      })
-      .optional(),
-  }),
-  z.strictObject({ event: z.literal('runEnded'), at, outcome: z.enum(['done', 'failed', 'canceled']) }),
-]);
+export const eventSchema = z.lazy(() =>
+  z.discriminatedUnion('event', [
+    z.strictObject({
+      event: z.literal('runStarted'),
+      at,
+      format: z.literal(JOURNAL_FORMAT),
+      runId: z.string(),
+      command: z.string(),
+      who: z.string(),
+      source: runSourceSchema.optional(),
+    }),
+    /** The steps that the run will execute. */
+    z.strictObject({ event: z.literal('planned'), at, steps: z.array(plannedStep) }),
+    z.strictObject({
+      event: z.literal('stepStarted'),
+      at,
+      step: z.string(),
+      address: z.string(),
+      action: z.string(),
+      /** From here on the resource is unavailable because of us. */
+      outage: outageStart.optional(),
+      requests,
+    }),
+    /** What a step is about to request, so that a later run can find out whether it happened. */
+    z.strictObject({ event: z.literal('intended'), at, step: z.string(), intent: z.json(), patch: vmPatch.optional() }),
+    z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
+    z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
+    /** Moves the record of one address to another, in one event: a crash leaves no second copy. */
+    z.strictObject({ event: z.literal('moved'), at, step: z.string(), from: z.string(), to: z.string() }),
+    z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
+    /** A program that the file names for this moment of a change, before it is started and after it has ended. */
+    z.strictObject({
+      event: z.literal('hook'),
+      at,
+      step: z.string(),
+      address: z.string(),
+      group: z.string(),
+      moment: z.enum(HOOK_MOMENTS),
+      status: hookStatus,
+      /** Its last lines. */
+      output: z.string().optional(),
+    }),
+    z.strictObject({
+      event: z.literal('stepDone'),
+      at,
+      step: z.string(),
+      /** The resource is available again, or gone as the plan said. */
+      endsOutageOf: z.string().optional(),
+      requests,
+    }),
+    z.strictObject({
+      event: z.literal('stepFailed'),
+      at,
+      step: z.string(),
+      code: z.string(),
+      detail: z.string(),
+      /** The connection was lost: the request may still take effect, so the step stays open. */
+      lost: z.literal(true).optional(),
+      requests,
+    }),
+    z.strictObject({
+      event: z.literal('resourceEnded'),
+      at,
+      address: z.string(),
+      outcome: z.enum(RESOURCE_OUTCOMES),
+      /** A Diagnostic. */
+      problem: z.record(z.string(), z.json()).optional(),
+    }),
+    z.strictObject({
+      event: z.literal('note'),
+      at,
+      level: z.enum(['info', 'warn']),
+      address: z.string().optional(),
+      text: z.string(),
+      /** It announces a pause before another attempt. */
+      wait: z
+        .strictObject({
+          ms: z.number(),
+          code: z.string(),
+          /** Why, in the words of the server. */
+          said: z.string().optional(),
+        })
+        .optional(),
+    }),
+    z.strictObject({ event: z.literal('runEnded'), at, outcome: z.enum(['done', 'failed', 'canceled']) }),
+  ]),
+);
 
 export type RunEvent = z.output<typeof eventSchema>;
 export type VmPatch = z.output<typeof vmPatch>;

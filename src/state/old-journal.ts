@@ -8,29 +8,31 @@ import { eventSchema, filePatch, JOURNAL_FORMAT, plannedStep, type RunEvent, vmP
 
 const at = z.string();
 
-const oldEventSchema = z.union([
-  z.strictObject({
-    event: z.literal('runStarted'),
-    at,
-    runId: z.string(),
-    command: z.string(),
-    who: z.string(),
-    steps: z.array(plannedStep),
-  }),
-  z.strictObject({
-    event: z.literal('stepStarted'),
-    at,
-    step: z.string(),
-    address: z.string(),
-    action: z.string(),
-    intent: z.json().optional(),
-    patch: vmPatch.optional(),
-  }),
-  z.strictObject({ event: z.literal('stepDone'), at, step: z.string(), patch: vmPatch.optional() }),
-  z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
-  z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
-  eventSchema,
-]);
+const oldEventSchema = z.lazy(() =>
+  z.union([
+    z.strictObject({
+      event: z.literal('runStarted'),
+      at,
+      runId: z.string(),
+      command: z.string(),
+      who: z.string(),
+      steps: z.array(plannedStep),
+    }),
+    z.strictObject({
+      event: z.literal('stepStarted'),
+      at,
+      step: z.string(),
+      address: z.string(),
+      action: z.string(),
+      intent: z.json().optional(),
+      patch: vmPatch.optional(),
+    }),
+    z.strictObject({ event: z.literal('stepDone'), at, step: z.string(), patch: vmPatch.optional() }),
+    z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
+    z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
+    eventSchema,
+  ]),
+);
 
 type OldEvent = z.output<typeof oldEventSchema>;
 

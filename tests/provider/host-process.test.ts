@@ -49,6 +49,7 @@ function start(environment: Readonly<Record<string, string>>): Started {
     env: {
       PATH: process.env.PATH,
       TMPDIR: temporary,
+      XDG_CACHE_HOME: join(root, 'cache'),
       TF_PLUGIN_MAGIC_COOKIE: MAGIC_COOKIE,
       PLUGIN_PROTOCOL_VERSIONS: '6,5',
       ...environment,

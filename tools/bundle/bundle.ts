@@ -57,7 +57,7 @@ const COMMON = {
  * zod compiles a function for every object that it checks. That pays off after thousands of checks, and most commands do not last
  * that long; a stack of 5,000 VMs takes as long either way.
  */
-const uncompiledZod: Plugin = {
+export const uncompiledZod: Plugin = {
   name: 'uncompiled-zod',
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]zod[\\/]v4[\\/]core[\\/]core\.js$/ }, async ({ path }) => ({

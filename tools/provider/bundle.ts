@@ -1,15 +1,21 @@
 /**
  * One file that Node runs as a provider, everything inside. CommonJS, because Node starts it a little sooner than a module.
- * What the entry imports with `import()` is a bundle of its own, kept as text and compiled only when it is asked for:
- * parsing a megabyte of code takes longer than all the rest of a handshake.
+ * What is imported with `import()` is a part of its own, kept as text and compiled only when it is asked for: parsing a
+ * megabyte of code takes longer than all the rest of a handshake.
  */
+import { createHash } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
+import type { Part } from '../../src/provider/host/parts.ts';
+import { onlyUsedZod, uncompiledZod } from '../bundle/bundle.ts';
+import { schemaAnswer } from './known-schema.ts';
 
-const PROVIDER_ENTRY = fileURLToPath(new URL('../../src/provider/main.ts', import.meta.url));
+const sourceFile = (name: string) => fileURLToPath(new URL(`../../src/provider/${name}`, import.meta.url));
+const PROVIDER_ENTRY = sourceFile('main.ts');
+const PART_LOADER = sourceFile('host/parts.ts');
 
 const COMMON = {
   bundle: true,
@@ -32,36 +38,57 @@ export async function bundleProvider(outfile: string, entry: string = PROVIDER_E
     entryPoints: [entry],
     outfile,
     banner: { js: '#!/usr/bin/env node' },
-    plugins: [compiledOnDemand],
+    plugins: [compiledOnDemand()],
   });
   await chmod(outfile, 0o755);
 }
 
 /** As short as can be: even a text that is not compiled has to be read before the first line runs. */
-function packed(text: string): string {
-  return deflateRawSync(text, { level: 9 }).toString('base64');
+function packed(bytes: string | Uint8Array): string {
+  return deflateRawSync(bytes, { level: 9 }).toString('base64');
 }
 
-const compiledOnDemand: Plugin = {
-  name: 'compiled-on-demand',
-  setup(outer) {
-    outer.onResolve({ filter: /^\./ }, async ({ kind, path, resolveDir }) => {
-      if (kind !== 'dynamic-import') return undefined;
-      const resolved = await outer.resolve(path, { kind: 'import-statement', resolveDir });
-      return { path: resolved.path, namespace: 'compiled-on-demand', errors: resolved.errors };
-    });
-    outer.onLoad({ filter: /.*/, namespace: 'compiled-on-demand' }, async ({ path }) => {
-      const { outputFiles } = await build({ ...COMMON, entryPoints: [path], write: false });
-      const filename = basename(path).replace(/\.ts$/, '.cjs');
-      const contents = `
-        const { compileFunction } = require('node:vm');
-        const { inflateRawSync } = require('node:zlib');
-        const text = inflateRawSync(Buffer.from('${packed(outputFiles[0]?.text ?? '')}', 'base64')).toString();
-        compileFunction(text, ['require', 'module', 'exports'], { filename: ${JSON.stringify(filename)} })(
-          require, module, exports,
-        );
-      `;
-      return { contents, loader: 'js' };
-    });
+/**
+ * In the outer bundle, an `import()` becomes the first of the parts; a part asks for a further one by its name, through the function
+ * that it is given. So all of them lie side by side in the outer bundle, and none is unpacked with another.
+ */
+function compiledOnDemand(parts?: Map<string, Part>): Plugin {
+  return {
+    name: 'compiled-on-demand',
+    setup(outer) {
+      outer.onResolve({ filter: /^\./ }, async ({ kind, path, resolveDir }) => {
+        if (kind !== 'dynamic-import') return undefined;
+        const resolved = await outer.resolve(path, { kind: 'import-statement', resolveDir });
+        return { path: resolved.path, namespace: 'compiled-on-demand', errors: resolved.errors };
+      });
+      outer.onLoad({ filter: /.*/, namespace: 'compiled-on-demand' }, async ({ path }) => {
+        const filename = basename(path).replace(/\.ts$/, '.cjs');
+        const all = parts ?? new Map<string, Part>();
+        const plugins = [compiledOnDemand(all), schemaInside, onlyUsedZod, uncompiledZod];
+        const { outputFiles } = await build({ ...COMMON, entryPoints: [path], write: false, plugins });
+        const text = outputFiles[0]?.text ?? '';
+        const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
+        all.set(filename, { filename, hash, packed: packed(text) });
+        const name = JSON.stringify(filename);
+        if (parts) return { contents: `module.exports = loadPart(${name});`, loader: 'js' };
+        const contents = `
+          const { partLoader } = require(${JSON.stringify(PART_LOADER)});
+          module.exports = partLoader(${JSON.stringify(Object.fromEntries(all))}, require)(${name});
+        `;
+        return { contents, loader: 'js', resolveDir: fileURLToPath(new URL('.', import.meta.url)) };
+      });
+    },
+  };
+}
+
+const schemaInside: Plugin = {
+  name: 'schema-inside',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]src[\\/]provider[\\/]known-schema\.ts$/ }, async () => ({
+      contents: `
+        import { inflateRawSync } from 'node:zlib';
+        export const knownSchema = () => inflateRawSync(Buffer.from('${packed(await schemaAnswer())}', 'base64'));
+      `,
+    }));
   },
 };

@@ -3,17 +3,16 @@
  * Knows nothing of messages; bytes in, bytes out. A handler gets a signal that fires when no client waits for its answer any
  * more: the client cancelled the call, its deadline passed, or the connection is gone.
  */
+import { X509Certificate } from 'node:crypto';
 import {
   constants,
-  createSecureServer,
   createServer,
-  type Http2SecureServer,
-  type Http2Server,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { Socket } from 'node:net';
+import { createServer as createTlsServer, type Server, type TLSSocket } from 'node:tls';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { canceled } from '../../base/errors.ts';
 import { BodyCollector, frame, STATUS, type Status, timeoutMs, type Unframed } from './grpc-wire.ts';
@@ -42,6 +41,8 @@ export interface TlsOptions {
 
 export interface GrpcServerOptions {
   readonly methods: Methods;
+  /** Further unary methods. Loaded with the first call of one that is not in `methods`. */
+  readonly loadMore?: () => Promise<Methods>;
   readonly tls?: TlsOptions;
   /** The largest message that is accepted. */
   readonly maxMessageBytes?: number;
@@ -75,7 +76,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const sessions = new Set<ServerHttp2Session>();
   let pendingCalls = 0;
   let hasBeenUsed = false;
-  const server = createHttp2Server(options.tls);
+  const server = createServer({ maxSessionMemory: SESSION_MEMORY_MIB, settings: { initialWindowSize: WINDOW_BYTES } });
+  const entrance = options.tls ? securing(options.tls, (secured) => server.emit('connection', secured)) : server;
   server.on('session', (session) => {
     sessions.add(session);
     hasBeenUsed = true;
@@ -86,23 +88,21 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       if (sessions.size === 0) options.onLastSessionClosed?.();
     });
   });
-  // A client without the right certificate, or one that left during the TLS handshake. The client sees the failure itself.
-  server.on('tlsClientError', () => {});
   server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on('error', () => stream.destroy());
     const method = options.methods.get(String(headers[':path']));
-    if (method === undefined) refuse(stream, STATUS.unimplemented, `unknown method ${headers[':path']}`);
-    else if (method.kind === 'held') hold(stream, method);
-    else {
-      pendingCalls += 1;
-      void answer(stream, headers, method, options).finally(() => {
-        pendingCalls -= 1;
-      });
+    if (method?.kind === 'held') {
+      hold(stream, method);
+      return;
     }
+    pendingCalls += 1;
+    void answer(stream, headers, method, options).finally(() => {
+      pendingCalls -= 1;
+    });
   });
   return {
     accept: (socket) => {
-      server.emit('connection', socket);
+      entrance.emit('connection', socket);
     },
     get pendingCalls() {
       return pendingCalls;
@@ -116,30 +116,37 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
-function createHttp2Server(tls: TlsOptions | undefined): Http2Server | Http2SecureServer {
-  const common = {
-    maxSessionMemory: SESSION_MEMORY_MIB,
-    settings: { initialWindowSize: WINDOW_BYTES },
-  };
-  if (tls === undefined) return createServer(common);
-  return createSecureServer({
-    ...common,
+/**
+ * The only client is the one whose certificate the handshake named, so its certificate is compared and no authority is asked: with
+ * an authority of its own, Node also reads all public ones, which takes longer than the rest of a start. That the client has the key
+ * of its certificate, TLS itself proves.
+ */
+function securing(tls: TlsOptions, onSecured: (secured: TLSSocket) => void): Server {
+  const expected = new X509Certificate(tls.clientCertificatePem).raw;
+  const server = createTlsServer({
     cert: tls.certificatePem,
     key: tls.keyPem,
-    ca: [tls.clientCertificatePem],
+    ca: [],
     requestCert: true,
-    rejectUnauthorized: true,
+    rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['h2'],
   });
+  server.on('secureConnection', (secured) => {
+    if (secured.getPeerX509Certificate()?.raw.equals(expected)) onSecured(secured);
+    else secured.destroy();
+  });
+  // A client that left during the TLS handshake. The client sees the failure itself.
+  server.on('tlsClientError', () => {});
+  return server;
 }
 
 /** Ends when the handler has ended and its answer, if a client still waits for it, is sent. */
 async function answer(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
-  method: UnaryMethod,
-  { maxMessageBytes = MAX_MESSAGE_BYTES, clock = systemClock }: GrpcServerOptions,
+  known: UnaryMethod | undefined,
+  { maxMessageBytes = MAX_MESSAGE_BYTES, clock = systemClock, loadMore }: GrpcServerOptions,
 ): Promise<void> {
   const call = new AbortController();
   // Also after a complete answer, when no handler listens to the signal any more.
@@ -156,6 +163,11 @@ async function answer(
     if (call.signal.aborted) return;
     if (!body.ok) {
       refuse(stream, body.status, body.reason);
+      return;
+    }
+    const method = known ?? (await loadMore?.())?.get(String(headers[':path']));
+    if (method?.kind !== 'unary') {
+      refuse(stream, STATUS.unimplemented, `unknown method ${headers[':path']}`);
       return;
     }
     const reply = await method.handle(body.message, call.signal);

@@ -7,8 +7,9 @@ import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { KnownSecrets } from '../../base/secret.ts';
 import type { Provider } from '../provider.ts';
+import type { GuardOptions } from './calls.ts';
 import { createCertificate } from './certificate.ts';
-import type { GrpcServer } from './grpc-server.ts';
+import type { GrpcServer, Methods } from './grpc-server.ts';
 import { type Environment, type HandshakeRequest, handshakeLine, readHandshake } from './handshake.ts';
 import { createHclog, logLevelOf } from './hclog.ts';
 import { type Listener, listen } from './listen.ts';
@@ -32,7 +33,14 @@ const LOOK_EVERY_MS = 20;
 /** What is loaded after the handshake. */
 export interface AfterHandshake {
   readonly createProviderServer: (options: ServeOptions) => GrpcServer;
+  readonly knownSchema?: (() => Uint8Array) | undefined;
+  readonly loadProvider: () => Promise<WholeProvider>;
+}
+
+/** What is loaded with the first call that needs it. */
+export interface WholeProvider {
   readonly createProvider: (host: ProviderHost) => Promise<Provider>;
+  readonly providerMethods: (options: GuardOptions) => Methods;
 }
 
 export async function runProvider(loadRest: () => Promise<AfterHandshake>): Promise<void> {
@@ -57,23 +65,25 @@ export async function runProvider(loadRest: () => Promise<AfterHandshake>): Prom
   announce(handshakeLine(listener, identity?.certificate, request));
 
   const log = createHclog({ write: writeStderr, clock: systemClock, level: logLevelOf(environment), secrets });
-  const { createProviderServer, createProvider } = await loadRest();
-  const provider = once(() => createProvider({ log, environment, secrets }));
+  const { createProviderServer, knownSchema, loadProvider } = await loadRest();
+  const whole = once(loadProvider);
+  let loading: Promise<Provider> | undefined;
+  const provider = () => {
+    loading ??= whole().then(({ createProvider }) => createProvider({ log, environment, secrets }));
+    return loading;
+  };
   const server = createProviderServer({
-    provider,
-    log,
-    secrets,
+    loadService: once(async () => (await whole()).providerMethods({ provider, log, secrets })),
+    knownSchema,
     tls: identity && { ...identity, clientCertificatePem: request.clientCertificate ?? '' },
     events: {
       // On the next turn of the loop, after the answer is sent.
       onShutdown: () => setImmediate(() => process.exit(0)),
-      onHostGone: once(() => endAfterHost(request, server, provider)),
+      onHostGone: once(() => endAfterHost(request, server, loading)),
     },
   });
   accept = (socket) => server.accept(socket);
   for (const socket of waiting) accept(socket);
-  // Load while the host connects. A failure is reported by the first call that needs the provider.
-  provider().catch(() => {});
   await endIfNoHostConnects(request, server);
 }
 
@@ -81,13 +91,14 @@ export async function runProvider(loadRest: () => Promise<AfterHandshake>): Prom
 async function endAfterHost(
   { clientCertificate }: HandshakeRequest,
   server: GrpcServer,
-  provider: () => Promise<Provider>,
+  /** Undefined where no call needed it. */
+  loading: Promise<Provider> | undefined,
 ): Promise<void> {
   if (clientCertificate === undefined) return;
   const until = systemClock.ticks() + END_WITHIN_MS;
   if (server.pendingCalls > 0) {
-    provider().then(
-      (loaded) => loaded.stop(),
+    loading?.then(
+      (provider) => provider.stop(),
       () => {},
     );
   }

@@ -1,19 +1,26 @@
 /**
- * Everything that answers calls: the services by which the host looks after the process, and the provider's own. Loaded after
- * the handshake, so that the host does not wait for it at the start.
+ * Everything that answers calls: the services by which the host looks after the process, and the provider's own. A host starts one
+ * process only to ask for the schema, so that answer is known beforehand where it can be; the provider is loaded for everything else.
  */
-import type { GuardOptions } from './calls.ts';
-import { createGrpcServer, type GrpcServer, type Method, type TlsOptions } from './grpc-server.ts';
-import { providerMethods } from './provider-service.ts';
+import { createGrpcServer, type GrpcServer, type Method, type Methods, type TlsOptions } from './grpc-server.ts';
 
-export interface ServeOptions extends GuardOptions {
+export interface ServeOptions {
+  /** The service of the provider, `/tfplugin6.Provider/…`. */
+  readonly loadService: () => Promise<Methods>;
+  /** The answer to GetProviderSchema, where it is known without the provider. */
+  readonly knownSchema?: (() => Uint8Array) | undefined;
   readonly tls: TlsOptions | undefined;
   readonly events: ProcessEvents;
 }
 
-export function createProviderServer({ tls, events, ...options }: ServeOptions): GrpcServer {
+export const SCHEMA_CALL = '/tfplugin6.Provider/GetProviderSchema';
+
+export function createProviderServer({ tls, events, loadService, knownSchema }: ServeOptions): GrpcServer {
+  const methods = new Map(pluginMethods(events));
+  if (knownSchema) methods.set(SCHEMA_CALL, { kind: 'unary', handle: async () => knownSchema() });
   return createGrpcServer({
-    methods: new Map([...pluginMethods(events), ...providerMethods(options)]),
+    methods,
+    loadMore: loadService,
     onLastSessionClosed: () => events.onHostGone(),
     ...(tls && { tls }),
   });

@@ -57,7 +57,10 @@ function attributeOf(shape: Shape, wording: Wording, keywords: readonly string[]
   return {
     type: typeOf(shape, wording),
     given: shape.isRequired ? 'required' : 'optional-computed',
-    description: describe(shape, wording, keywords),
+    // Only the schema that a host asks for has them, and most processes are not asked.
+    get description() {
+      return describe(shape, wording, keywords);
+    },
     // A reference to a secret is not a secret itself.
     ...(shape.kind === 'leaf' && shape.facts?.secret && { sensitive: true as const }),
     ...(shape.isDeprecated && { deprecated: true as const }),

@@ -6,6 +6,7 @@
 import { silentLogger } from '../../base/log.ts';
 import { KnownSecrets } from '../../base/secret.ts';
 import { listen } from '../host/listen.ts';
+import { providerMethods } from '../host/provider-service.ts';
 import { createProviderServer } from '../host/serve.ts';
 import type { Provider } from '../provider.ts';
 
@@ -21,10 +22,9 @@ export interface Attached {
 export const PROVIDER_ADDRESS = 'proxwright.dev/proxwright/proxwright';
 
 export async function reattach(provider: Provider, address: string = PROVIDER_ADDRESS): Promise<Attached> {
+  const methods = providerMethods({ provider: async () => provider, log: silentLogger, secrets: new KnownSecrets() });
   const server = createProviderServer({
-    provider: async () => provider,
-    log: silentLogger,
-    secrets: new KnownSecrets(),
+    loadService: async () => methods,
     tls: undefined,
     events: { onShutdown: () => {}, onHostGone: () => {} },
   });

@@ -7,30 +7,34 @@ import type { Api } from '../request.ts';
 import { commaList, flag, maybe, numeric, text } from './shapes.ts';
 
 /** A listed privilege is granted; its value only says whether it propagates to deeper paths. */
-const permissionsSchema = z.record(z.string(), z.record(z.string(), flag));
+const permissionsSchema = z.lazy(() => z.record(z.string(), z.record(z.string(), flag)));
 export type Permissions = z.output<typeof permissionsSchema>;
 
-const roleSchema = z.looseObject({ roleid: z.string(), privs: commaList, special: maybe(flag) });
-const rolesSchema = z.array(roleSchema);
+const roleSchema = z.lazy(() => z.looseObject({ roleid: z.string(), privs: commaList, special: maybe(flag) }));
+const rolesSchema = z.lazy(() => z.array(roleSchema));
 export type Role = z.output<typeof roleSchema>;
 
-const aclEntrySchema = z.looseObject({
-  path: z.string(),
-  type: z.enum(['user', 'group', 'token']),
-  ugid: z.string(),
-  roleid: z.string(),
-  propagate: maybe(flag),
-});
-const aclSchema = z.array(aclEntrySchema);
+const aclEntrySchema = z.lazy(() =>
+  z.looseObject({
+    path: z.string(),
+    type: z.enum(['user', 'group', 'token']),
+    ugid: z.string(),
+    roleid: z.string(),
+    propagate: maybe(flag),
+  }),
+);
+const aclSchema = z.lazy(() => z.array(aclEntrySchema));
 export type AclEntry = z.output<typeof aclEntrySchema>;
 
-const tokenSchema = z.looseObject({
-  tokenid: z.string(),
-  privsep: maybe(flag),
-  expire: maybe(numeric),
-  comment: maybe(text),
-});
-const tokensSchema = z.array(tokenSchema);
+const tokenSchema = z.lazy(() =>
+  z.looseObject({
+    tokenid: z.string(),
+    privsep: maybe(flag),
+    expire: maybe(numeric),
+    comment: maybe(text),
+  }),
+);
+const tokensSchema = z.lazy(() => z.array(tokenSchema));
 export type TokenEntry = z.output<typeof tokenSchema>;
 
 export interface AclChange {

@@ -7,40 +7,46 @@ import type { Api } from '../request.ts';
 import type { Vmid } from '../wire/ids.ts';
 import { anything, commaList, flag, maybe, numeric, text, vmidShape } from './shapes.ts';
 
-const resourceSchema = z.looseObject({
-  id: z.string(),
-  type: z.string(),
-  node: maybe(z.string()),
-  /** `unknown` for a fresh VM, which also lacks name and template for up to 10 s. */
-  status: maybe(z.string()),
-  vmid: maybe(numeric),
-  name: maybe(text),
-  template: maybe(flag),
-  lock: maybe(z.string()),
-  tags: maybe(text),
-  pool: maybe(text),
-  /** Of a node: its CPUs and its memory, if the caller may see its statistics. Of a guest: what it is configured with. */
-  maxcpu: maybe(numeric),
-  maxmem: maybe(numeric),
-  mem: maybe(numeric),
-  storage: maybe(z.string()),
-  hastate: maybe(z.string()),
-});
-const resourcesSchema = z.array(resourceSchema);
+const resourceSchema = z.lazy(() =>
+  z.looseObject({
+    id: z.string(),
+    type: z.string(),
+    node: maybe(z.string()),
+    /** `unknown` for a fresh VM, which also lacks name and template for up to 10 s. */
+    status: maybe(z.string()),
+    vmid: maybe(numeric),
+    name: maybe(text),
+    template: maybe(flag),
+    lock: maybe(z.string()),
+    tags: maybe(text),
+    pool: maybe(text),
+    /** Of a node: its CPUs and its memory, if the caller may see its statistics. Of a guest: what it is configured with. */
+    maxcpu: maybe(numeric),
+    maxmem: maybe(numeric),
+    mem: maybe(numeric),
+    storage: maybe(z.string()),
+    hastate: maybe(z.string()),
+  }),
+);
+const resourcesSchema = z.lazy(() => z.array(resourceSchema));
 export type ClusterResource = z.output<typeof resourceSchema>;
 
-const statusEntrySchema = z.looseObject({
-  type: z.enum(['cluster', 'node']),
-  name: z.string(),
-  quorate: maybe(flag),
-  online: maybe(flag),
-  local: maybe(flag),
-  ip: maybe(z.string()),
-});
-const statusEntriesSchema = z.array(statusEntrySchema);
+const statusEntrySchema = z.lazy(() =>
+  z.looseObject({
+    type: z.enum(['cluster', 'node']),
+    name: z.string(),
+    quorate: maybe(flag),
+    online: maybe(flag),
+    local: maybe(flag),
+    ip: maybe(z.string()),
+  }),
+);
+const statusEntriesSchema = z.lazy(() => z.array(statusEntrySchema));
 export type ClusterStatusEntry = z.output<typeof statusEntrySchema>;
 
-const optionsSchema = z.looseObject({ mac_prefix: maybe(z.string()), 'allowed-tags': maybe(z.array(z.string())) });
+const optionsSchema = z.lazy(() =>
+  z.looseObject({ mac_prefix: maybe(z.string()), 'allowed-tags': maybe(z.array(z.string())) }),
+);
 export type ClusterOptions = z.output<typeof optionsSchema>;
 
 export class Cluster {
@@ -83,18 +89,20 @@ export class Cluster {
   }
 }
 
-const haResourceSchema = z.looseObject({
-  /** `vm:101`. */
-  sid: z.string(),
-  state: maybe(z.string()),
-  group: maybe(text),
-  max_restart: maybe(numeric),
-  max_relocate: maybe(numeric),
-  failback: maybe(flag),
-  comment: maybe(text),
-  digest: maybe(z.string()),
-});
-const haResourcesSchema = z.array(haResourceSchema);
+const haResourceSchema = z.lazy(() =>
+  z.looseObject({
+    /** `vm:101`. */
+    sid: z.string(),
+    state: maybe(z.string()),
+    group: maybe(text),
+    max_restart: maybe(numeric),
+    max_relocate: maybe(numeric),
+    failback: maybe(flag),
+    comment: maybe(text),
+    digest: maybe(z.string()),
+  }),
+);
+const haResourcesSchema = z.lazy(() => z.array(haResourceSchema));
 export type HaResource = z.output<typeof haResourceSchema>;
 
 export interface HaResourceParams {
@@ -141,22 +149,24 @@ export class HaResources {
   }
 }
 
-const haRuleSchema = z.looseObject({
-  rule: z.string(),
-  type: z.string(),
-  /** `vm:101`. */
-  resources: commaList,
-  /** Of a node affinity: `pve1`, or `pve1:2` with a priority. */
-  nodes: maybe(commaList),
-  strict: maybe(flag),
-  /** Of a resource affinity: `positive` or `negative`. */
-  affinity: maybe(z.string()),
-  disable: maybe(flag),
-  comment: maybe(text),
-  /** Covers all rules together. */
-  digest: maybe(z.string()),
-});
-const haRulesSchema = z.array(haRuleSchema);
+const haRuleSchema = z.lazy(() =>
+  z.looseObject({
+    rule: z.string(),
+    type: z.string(),
+    /** `vm:101`. */
+    resources: commaList,
+    /** Of a node affinity: `pve1`, or `pve1:2` with a priority. */
+    nodes: maybe(commaList),
+    strict: maybe(flag),
+    /** Of a resource affinity: `positive` or `negative`. */
+    affinity: maybe(z.string()),
+    disable: maybe(flag),
+    comment: maybe(text),
+    /** Covers all rules together. */
+    digest: maybe(z.string()),
+  }),
+);
+const haRulesSchema = z.lazy(() => z.array(haRuleSchema));
 export type HaRule = z.output<typeof haRuleSchema>;
 
 export interface HaRuleParams {
@@ -212,17 +222,19 @@ function onWire<Params extends HaRuleParams>({ resources, nodes, ...others }: Pa
   return { ...others, resources: resources.join(','), ...(nodes && { nodes: nodes.join(',') }) };
 }
 
-const mappingSchema = z.looseObject({
-  id: z.string(),
-  description: maybe(text),
-  /** Property strings such as `node=pve1,path=0000:01:00.0,id=10de:2204`. */
-  map: z.array(z.string()),
-  /** Covers all mappings of this type together. */
-  digest: maybe(text),
-  /** Present only with `check-node`. */
-  checks: maybe(z.array(z.looseObject({ severity: z.string(), message: z.string() }))),
-});
-const mappingsSchema = z.array(mappingSchema);
+const mappingSchema = z.lazy(() =>
+  z.looseObject({
+    id: z.string(),
+    description: maybe(text),
+    /** Property strings such as `node=pve1,path=0000:01:00.0,id=10de:2204`. */
+    map: z.array(z.string()),
+    /** Covers all mappings of this type together. */
+    digest: maybe(text),
+    /** Present only with `check-node`. */
+    checks: maybe(z.array(z.looseObject({ severity: z.string(), message: z.string() }))),
+  }),
+);
+const mappingsSchema = z.lazy(() => z.array(mappingSchema));
 export type DeviceMapping = z.output<typeof mappingSchema>;
 
 /** `/cluster/mapping`: named devices. Only through a mapping can a token pass hardware through. */

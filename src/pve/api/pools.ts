@@ -6,16 +6,18 @@ import { apiPath } from '../path.ts';
 import type { Api } from '../request.ts';
 import { anything, maybe, numeric, text } from './shapes.ts';
 
-const poolSchema = z.looseObject({
-  poolid: z.string(),
-  comment: maybe(text),
-  /** Present only when the request names one pool. */
-  members: maybe(
-    z.array(z.looseObject({ id: z.string(), type: z.string(), vmid: maybe(numeric), storage: maybe(z.string()) })),
-  ),
-});
-const namelessPoolSchema = poolSchema.extend({ poolid: maybe(z.string()) });
-const poolsSchema = z.array(poolSchema);
+const poolShape = () =>
+  z.looseObject({
+    poolid: z.string(),
+    comment: maybe(text),
+    /** Present only when the request names one pool. */
+    members: maybe(
+      z.array(z.looseObject({ id: z.string(), type: z.string(), vmid: maybe(numeric), storage: maybe(z.string()) })),
+    ),
+  });
+const poolSchema = z.lazy(poolShape);
+const namelessPoolSchema = z.lazy(() => poolShape().extend({ poolid: maybe(z.string()) }));
+const poolsSchema = z.lazy(() => z.array(poolSchema));
 export type Pool = z.output<typeof poolSchema>;
 
 export class Pools {

@@ -1,6 +1,7 @@
 /**
  * Schemas that several endpoints share. Perl does not distinguish numbers from digits, so a response may contain either;
- * `null` means "absent". Objects keep unknown keys.
+ * `null` means "absent". Objects keep unknown keys. Schemas of answers are built when the first answer comes (`z.lazy`): a run needs
+ * few of them, and building all of them takes a good part of a start.
  */
 
 import { z } from 'zod';

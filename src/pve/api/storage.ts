@@ -5,16 +5,18 @@ import { apiPath } from '../path.ts';
 import type { Api } from '../request.ts';
 import { commaList, flag, maybe } from './shapes.ts';
 
-const storageSchema = z.looseObject({
-  storage: z.string(),
-  type: z.string(),
-  content: maybe(commaList),
-  /** Absent: on every node. */
-  nodes: maybe(commaList),
-  shared: maybe(flag),
-  disable: maybe(flag),
-});
-const storagesSchema = z.array(storageSchema);
+const storageSchema = z.lazy(() =>
+  z.looseObject({
+    storage: z.string(),
+    type: z.string(),
+    content: maybe(commaList),
+    /** Absent: on every node. */
+    nodes: maybe(commaList),
+    shared: maybe(flag),
+    disable: maybe(flag),
+  }),
+);
+const storagesSchema = z.lazy(() => z.array(storageSchema));
 export type StorageDefinition = z.output<typeof storageSchema>;
 
 export class StorageDefinitions {

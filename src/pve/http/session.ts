@@ -144,12 +144,14 @@ export interface Ticket {
   readonly obtainedAt: Ticks;
 }
 
-const ticketSchema = z.looseObject({
-  ticket: z.string().min(1),
-  CSRFPreventionToken: z.string(),
-  username: z.string(),
-  NeedTFA: z.union([z.number(), z.string(), z.boolean()]).optional(),
-});
+const ticketSchema = z.lazy(() =>
+  z.looseObject({
+    ticket: z.string().min(1),
+    CSRFPreventionToken: z.string(),
+    username: z.string(),
+    NeedTFA: z.union([z.number(), z.string(), z.boolean()]).optional(),
+  }),
+);
 
 export async function login(exchange: Exchange, clock: Clock, credentials: PasswordCredentials): Promise<Ticket> {
   const { username, password, otp } = credentials;

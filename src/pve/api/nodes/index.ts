@@ -10,81 +10,95 @@ import { NodeVms, VmHandle } from './qemu/index.ts';
 import { NodeStorage, NodeStorages } from './storage.ts';
 import { NodeTasks } from './tasks.ts';
 
-const nodeEntrySchema = z.looseObject({
-  node: nodeShape,
-  status: z.enum(['online', 'offline', 'unknown']),
-  ssl_fingerprint: maybe(z.string()),
-  /** The numbers below need Sys.Audit. */
-  maxcpu: maybe(numeric),
-  cpu: maybe(numeric),
-  maxmem: maybe(numeric),
-  mem: maybe(numeric),
-  uptime: maybe(numeric),
-});
-const nodeEntriesSchema = z.array(nodeEntrySchema);
+const nodeEntrySchema = z.lazy(() =>
+  z.looseObject({
+    node: nodeShape,
+    status: z.enum(['online', 'offline', 'unknown']),
+    ssl_fingerprint: maybe(z.string()),
+    /** The numbers below need Sys.Audit. */
+    maxcpu: maybe(numeric),
+    cpu: maybe(numeric),
+    maxmem: maybe(numeric),
+    mem: maybe(numeric),
+    uptime: maybe(numeric),
+  }),
+);
+const nodeEntriesSchema = z.lazy(() => z.array(nodeEntrySchema));
 export type NodeEntry = z.output<typeof nodeEntrySchema>;
 
-const nodeStatusSchema = z.looseObject({
-  uptime: numeric,
-  memory: z.looseObject({ total: numeric, used: numeric, free: maybe(numeric) }),
-  cpuinfo: z.looseObject({ cpus: numeric, model: maybe(text), flags: maybe(z.string()) }),
-  pveversion: maybe(z.string()),
-});
+const nodeStatusSchema = z.lazy(() =>
+  z.looseObject({
+    uptime: numeric,
+    memory: z.looseObject({ total: numeric, used: numeric, free: maybe(numeric) }),
+    cpuinfo: z.looseObject({ cpus: numeric, model: maybe(text), flags: maybe(z.string()) }),
+    pveversion: maybe(z.string()),
+  }),
+);
 export type NodeStatus = z.output<typeof nodeStatusSchema>;
 
-const interfaceSchema = z.looseObject({
-  iface: z.string(),
-  type: z.string(),
-  active: maybe(flag),
-  bridge_vlan_aware: maybe(flag),
-  cidr: maybe(z.string()),
-});
-const interfacesSchema = z.array(interfaceSchema);
+const interfaceSchema = z.lazy(() =>
+  z.looseObject({
+    iface: z.string(),
+    type: z.string(),
+    active: maybe(flag),
+    bridge_vlan_aware: maybe(flag),
+    cidr: maybe(z.string()),
+  }),
+);
+const interfacesSchema = z.lazy(() => z.array(interfaceSchema));
 export type NodeInterface = z.output<typeof interfaceSchema>;
 
-const pciDeviceSchema = z.looseObject({
-  /** `0000:01:00.0`. */
-  id: z.string(),
-  class: text,
-  vendor: text,
-  device: text,
-  vendor_name: maybe(text),
-  device_name: maybe(text),
-  subsystem_vendor: maybe(text),
-  subsystem_device: maybe(text),
-  /** -1 without an IOMMU. */
-  iommugroup: maybe(numeric),
-  mdev: maybe(flag),
-});
-const pciDevicesSchema = z.array(pciDeviceSchema);
+const pciDeviceSchema = z.lazy(() =>
+  z.looseObject({
+    /** `0000:01:00.0`. */
+    id: z.string(),
+    class: text,
+    vendor: text,
+    device: text,
+    vendor_name: maybe(text),
+    device_name: maybe(text),
+    subsystem_vendor: maybe(text),
+    subsystem_device: maybe(text),
+    /** -1 without an IOMMU. */
+    iommugroup: maybe(numeric),
+    mdev: maybe(flag),
+  }),
+);
+const pciDevicesSchema = z.lazy(() => z.array(pciDeviceSchema));
 export type PciDevice = z.output<typeof pciDeviceSchema>;
 
-const usbDeviceSchema = z.looseObject({
-  busnum: numeric,
-  devnum: numeric,
-  vendid: text,
-  prodid: text,
-  product: maybe(text),
-  manufacturer: maybe(text),
-  usbpath: maybe(text),
-});
-const usbDevicesSchema = z.array(usbDeviceSchema);
+const usbDeviceSchema = z.lazy(() =>
+  z.looseObject({
+    busnum: numeric,
+    devnum: numeric,
+    vendid: text,
+    prodid: text,
+    product: maybe(text),
+    manufacturer: maybe(text),
+    usbpath: maybe(text),
+  }),
+);
+const usbDevicesSchema = z.lazy(() => z.array(usbDeviceSchema));
 export type UsbDevice = z.output<typeof usbDeviceSchema>;
 
-const cpuModelSchema = z.looseObject({
-  name: text,
-  /** Defined by an administrator of this cluster. Such models are listed only with Sys.Audit on /nodes. */
-  custom: maybe(flag),
-  vendor: maybe(text),
-});
-const cpuModelsSchema = z.array(cpuModelSchema);
+const cpuModelSchema = z.lazy(() =>
+  z.looseObject({
+    name: text,
+    /** Defined by an administrator of this cluster. Such models are listed only with Sys.Audit on /nodes. */
+    custom: maybe(flag),
+    vendor: maybe(text),
+  }),
+);
+const cpuModelsSchema = z.lazy(() => z.array(cpuModelSchema));
 export type CpuModel = z.output<typeof cpuModelSchema>;
 
-const urlMetadataSchema = z.looseObject({
-  filename: maybe(z.string()),
-  mimetype: maybe(z.string()),
-  size: maybe(numeric),
-});
+const urlMetadataSchema = z.lazy(() =>
+  z.looseObject({
+    filename: maybe(z.string()),
+    mimetype: maybe(z.string()),
+    size: maybe(numeric),
+  }),
+);
 
 export function listNodes(api: Api, options?: CallOptions): Promise<NodeEntry[]> {
   return api.get(apiPath`/nodes`, nodeEntriesSchema, {}, options);

@@ -21,13 +21,15 @@ const statusShape = {
   used: maybe(numeric),
   avail: maybe(numeric),
 };
-const statusSchema = z.looseObject(statusShape);
-const entrySchema = z.looseObject({
-  storage: z.string(),
-  ...statusShape,
-  formats: maybe(z.looseObject({ supported: maybe(z.array(z.string())), default: maybe(z.string()) })),
-});
-const entriesSchema = z.array(entrySchema);
+const statusSchema = z.lazy(() => z.looseObject(statusShape));
+const entrySchema = z.lazy(() =>
+  z.looseObject({
+    storage: z.string(),
+    ...statusShape,
+    formats: maybe(z.looseObject({ supported: maybe(z.array(z.string())), default: maybe(z.string()) })),
+  }),
+);
+const entriesSchema = z.lazy(() => z.array(entrySchema));
 export type StorageStatus = z.output<typeof statusSchema>;
 export type NodeStorageEntry = z.output<typeof entrySchema>;
 
@@ -120,20 +122,22 @@ export class NodeStorage {
   }
 }
 
-const volumeSchema = z.looseObject({
-  volid: z.string(),
-  content: maybe(z.string()),
-  format: maybe(z.string()),
-  /** Bytes; some storages know only `approximate-size`. */
-  size: maybe(numeric),
-  'approximate-size': maybe(numeric),
-  used: maybe(numeric),
-  vmid: maybe(numeric),
-  parent: maybe(text),
-  ctime: maybe(numeric),
-  protected: maybe(flag),
-});
-const volumesSchema = z.array(volumeSchema);
+const volumeSchema = z.lazy(() =>
+  z.looseObject({
+    volid: z.string(),
+    content: maybe(z.string()),
+    format: maybe(z.string()),
+    /** Bytes; some storages know only `approximate-size`. */
+    size: maybe(numeric),
+    'approximate-size': maybe(numeric),
+    used: maybe(numeric),
+    vmid: maybe(numeric),
+    parent: maybe(text),
+    ctime: maybe(numeric),
+    protected: maybe(flag),
+  }),
+);
+const volumesSchema = z.lazy(() => z.array(volumeSchema));
 export type VolumeEntry = z.output<typeof volumeSchema>;
 
 /** `/nodes/{node}/storage/{storage}/content`: volumes. */

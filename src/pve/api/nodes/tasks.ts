@@ -6,31 +6,35 @@ import type { Api } from '../../request.ts';
 import type { Upid } from '../../wire/ids.ts';
 import { anything, maybe, numeric, text, upidShape } from '../shapes.ts';
 
-const taskStatusSchema = z.looseObject({
-  upid: upidShape,
-  status: z.enum(['running', 'stopped']),
-  /** Only when stopped: `OK`, `WARNINGS: n`, or the error in one line. */
-  exitstatus: maybe(z.string()),
-});
+const taskStatusSchema = z.lazy(() =>
+  z.looseObject({
+    upid: upidShape,
+    status: z.enum(['running', 'stopped']),
+    /** Only when stopped: `OK`, `WARNINGS: n`, or the error in one line. */
+    exitstatus: maybe(z.string()),
+  }),
+);
 export type TaskStatus = z.output<typeof taskStatusSchema>;
 
-const taskEntrySchema = z.looseObject({
-  upid: upidShape,
-  node: z.string(),
-  type: z.string(),
-  /** The VM id for VM tasks; for a clone, the id of its source. */
-  id: maybe(text).transform((id) => id ?? ''),
-  user: z.string(),
-  tokenid: maybe(z.string()),
-  starttime: numeric,
-  endtime: maybe(numeric),
-  /** `RUNNING` in the list of active tasks, else the exit status. */
-  status: maybe(z.string()),
-});
-const taskEntriesSchema = z.array(taskEntrySchema);
+const taskEntrySchema = z.lazy(() =>
+  z.looseObject({
+    upid: upidShape,
+    node: z.string(),
+    type: z.string(),
+    /** The VM id for VM tasks; for a clone, the id of its source. */
+    id: maybe(text).transform((id) => id ?? ''),
+    user: z.string(),
+    tokenid: maybe(z.string()),
+    starttime: numeric,
+    endtime: maybe(numeric),
+    /** `RUNNING` in the list of active tasks, else the exit status. */
+    status: maybe(z.string()),
+  }),
+);
+const taskEntriesSchema = z.lazy(() => z.array(taskEntrySchema));
 export type TaskEntry = z.output<typeof taskEntrySchema>;
 
-const logSchema = z.array(z.looseObject({ n: numeric, t: z.string() }));
+const logSchema = z.lazy(() => z.array(z.looseObject({ n: numeric, t: z.string() })));
 export type TaskLogLine = z.output<typeof logSchema>[number];
 
 export interface TaskFilter {

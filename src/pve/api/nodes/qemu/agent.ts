@@ -10,37 +10,43 @@ import type { FormParams } from '../../../wire/encoding.ts';
 import { anything, flag, maybe, numeric, text } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 
-const interfacesSchema = z.array(
-  z.looseObject({
-    name: z.string(),
-    'hardware-address': maybe(z.string()),
-    'ip-addresses': maybe(
-      z.array(
-        z.looseObject({ 'ip-address': z.string(), 'ip-address-type': z.enum(['ipv4', 'ipv6']), prefix: numeric }),
+const interfacesSchema = z.lazy(() =>
+  z.array(
+    z.looseObject({
+      name: z.string(),
+      'hardware-address': maybe(z.string()),
+      'ip-addresses': maybe(
+        z.array(
+          z.looseObject({ 'ip-address': z.string(), 'ip-address-type': z.enum(['ipv4', 'ipv6']), prefix: numeric }),
+        ),
       ),
-    ),
-  }),
+    }),
+  ),
 );
 export type GuestInterface = z.output<typeof interfacesSchema>[number];
 
-const osInfoSchema = z.looseObject({
-  id: maybe(text),
-  name: maybe(text),
-  'pretty-name': maybe(text),
-  version: maybe(text),
-});
+const osInfoSchema = z.lazy(() =>
+  z.looseObject({
+    id: maybe(text),
+    name: maybe(text),
+    'pretty-name': maybe(text),
+    version: maybe(text),
+  }),
+);
 export type GuestOsInfo = z.output<typeof osInfoSchema>;
 
-const execStatusSchema = z.looseObject({
-  exited: flag,
-  exitcode: maybe(numeric),
-  signal: maybe(numeric),
-  'out-data': maybe(text),
-  'err-data': maybe(text),
-});
+const execStatusSchema = z.lazy(() =>
+  z.looseObject({
+    exited: flag,
+    exitcode: maybe(numeric),
+    signal: maybe(numeric),
+    'out-data': maybe(text),
+    'err-data': maybe(text),
+  }),
+);
 export type GuestExecStatus = z.output<typeof execStatusSchema>;
 
-const fileSchema = z.looseObject({ content: z.string(), truncated: maybe(flag) });
+const fileSchema = z.lazy(() => z.looseObject({ content: z.string(), truncated: maybe(flag) }));
 
 export class VmAgent {
   readonly #scope: VmScope;

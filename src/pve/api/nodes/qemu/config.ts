@@ -9,18 +9,20 @@ import { anything, maybe, numeric, text, upidShape } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
-const configSchema = z.record(z.string(), scalar).transform((raw): VmConfig => decodeConfig(raw));
+const configSchema = z.lazy(() => z.record(z.string(), scalar).transform((raw): VmConfig => decodeConfig(raw)));
 
-const pendingSchema = z.array(
-  z.looseObject({
-    key: z.string(),
-    /** In effect. */
-    value: maybe(text),
-    /** Takes effect after a stop and start. */
-    pending: maybe(text),
-    /** 1: to be deleted; 2: to be deleted together with its volume. */
-    delete: maybe(numeric),
-  }),
+const pendingSchema = z.lazy(() =>
+  z.array(
+    z.looseObject({
+      key: z.string(),
+      /** In effect. */
+      value: maybe(text),
+      /** Takes effect after a stop and start. */
+      pending: maybe(text),
+      /** 1: to be deleted; 2: to be deleted together with its volume. */
+      delete: maybe(numeric),
+    }),
+  ),
 );
 export type PendingEntry = z.output<typeof pendingSchema>[number];
 

@@ -14,21 +14,23 @@ import { type VmScope, vmPath } from './scope.ts';
 import { VmSnapshots } from './snapshot.ts';
 import { VmStatusHandle } from './status.ts';
 
-const vmEntrySchema = z.looseObject({
-  vmid: vmidShape,
-  status: z.string(),
-  name: maybe(text),
-  template: maybe(flag),
-  lock: maybe(z.string()),
-  tags: maybe(text),
-  uptime: maybe(numeric),
-  /** Bytes that the guest has received and sent since it started. Received bytes include broadcasts of other machines. */
-  netin: maybe(numeric),
-  netout: maybe(numeric),
-  maxmem: maybe(numeric),
-  maxdisk: maybe(numeric),
-});
-const vmEntriesSchema = z.array(vmEntrySchema);
+const vmEntrySchema = z.lazy(() =>
+  z.looseObject({
+    vmid: vmidShape,
+    status: z.string(),
+    name: maybe(text),
+    template: maybe(flag),
+    lock: maybe(z.string()),
+    tags: maybe(text),
+    uptime: maybe(numeric),
+    /** Bytes that the guest has received and sent since it started. Received bytes include broadcasts of other machines. */
+    netin: maybe(numeric),
+    netout: maybe(numeric),
+    maxmem: maybe(numeric),
+    maxdisk: maybe(numeric),
+  }),
+);
+const vmEntriesSchema = z.lazy(() => z.array(vmEntrySchema));
 export type VmEntry = z.output<typeof vmEntrySchema>;
 
 /** Configuration keys plus `pool`, `storage`, `start` and others; drives in allocation syntax. */

@@ -6,19 +6,21 @@ import type { Upid } from '../../../wire/ids.ts';
 import { flag, maybe, numeric, text } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 
-const snapshotsSchema = z.array(
-  z.looseObject({
-    /** `current` stands for the VM itself. */
-    name: z.string(),
-    description: maybe(text),
-    parent: maybe(text),
-    /** Seconds since 1970. */
-    snaptime: maybe(numeric),
-    /** It holds the memory too. */
-    vmstate: maybe(flag),
-    /** `prepare` or `delete`, while a task works on it or after one that was interrupted. */
-    snapstate: maybe(text),
-  }),
+const snapshotsSchema = z.lazy(() =>
+  z.array(
+    z.looseObject({
+      /** `current` stands for the VM itself. */
+      name: z.string(),
+      description: maybe(text),
+      parent: maybe(text),
+      /** Seconds since 1970. */
+      snaptime: maybe(numeric),
+      /** It holds the memory too. */
+      vmstate: maybe(flag),
+      /** `prepare` or `delete`, while a task works on it or after one that was interrupted. */
+      snapstate: maybe(text),
+    }),
+  ),
 );
 export type SnapshotEntry = z.output<typeof snapshotsSchema>[number];
 

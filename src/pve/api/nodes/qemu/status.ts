@@ -6,21 +6,23 @@ import type { Upid } from '../../../wire/ids.ts';
 import { flag, maybe, numeric, text, vmidShape } from '../../shapes.ts';
 import { type VmScope, vmPath } from './scope.ts';
 
-const currentSchema = z.looseObject({
-  vmid: vmidShape,
-  status: z.enum(['running', 'stopped']),
-  /** Finer than `status`: paused, prelaunch, io-error and others. */
-  qmpstatus: maybe(z.string()),
-  name: maybe(text),
-  template: maybe(flag),
-  lock: maybe(z.string()),
-  tags: maybe(text),
-  uptime: maybe(numeric),
-  agent: maybe(flag),
-  maxmem: maybe(numeric),
-  cpus: maybe(numeric),
-  ha: maybe(z.looseObject({ managed: maybe(flag), state: maybe(z.string()) })),
-});
+const currentSchema = z.lazy(() =>
+  z.looseObject({
+    vmid: vmidShape,
+    status: z.enum(['running', 'stopped']),
+    /** Finer than `status`: paused, prelaunch, io-error and others. */
+    qmpstatus: maybe(z.string()),
+    name: maybe(text),
+    template: maybe(flag),
+    lock: maybe(z.string()),
+    tags: maybe(text),
+    uptime: maybe(numeric),
+    agent: maybe(flag),
+    maxmem: maybe(numeric),
+    cpus: maybe(numeric),
+    ha: maybe(z.looseObject({ managed: maybe(flag), state: maybe(z.string()) })),
+  }),
+);
 export type VmStatus = z.output<typeof currentSchema>;
 
 export class VmStatusHandle {

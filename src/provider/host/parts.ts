@@ -1,0 +1,135 @@
+/**
+ * The parts of the bundled provider that are compiled only when they are needed (`tools/provider/bundle.ts`). What V8 made of a part
+ * is kept in the user's cache directory, and the next process neither parses nor compiles it again. Nothing is written beside the
+ * provider: hosts compare the directory of a package with the hash in their lock file. Where the cache cannot be used, a start takes
+ * longer, and that is all.
+ */
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { Script } from 'node:vm';
+import { crc32, inflateRawSync } from 'node:zlib';
+
+export interface Part {
+  /** For stack traces. */
+  readonly filename: string;
+  /** Of the text. V8 tells texts of one length apart by nothing. */
+  readonly hash: string;
+  /** The text, deflated, in base64. */
+  readonly packed: string;
+}
+
+type Run = (
+  require: NodeJS.Require,
+  module: NodeJS.Module,
+  exports: unknown,
+  loadPart: (name: string) => unknown,
+) => void;
+
+const CHECKSUM_BYTES = 4;
+/** Of this many versions and parts; older ones are removed. */
+const KEPT_FILES = 8;
+
+/** Loads the parts of one bundle by their names. `require` is the bundle's. */
+export function partLoader(parts: Readonly<Record<string, Part>>, require: NodeJS.Require): (name: string) => unknown {
+  const loaded = new Map<string, { exports: unknown }>();
+  const loadPart = (name: string): unknown => {
+    const before = loaded.get(name);
+    if (before) return before.exports;
+    const part = parts[name];
+    if (part === undefined) throw new Error(`The bundle has no part ${name}.`);
+    const module = { exports: {} as unknown };
+    loaded.set(name, module);
+    // A part sees of a module only where it puts its exports.
+    compiled(part)(require, module as NodeJS.Module, module.exports, loadPart);
+    return module.exports;
+  };
+  return loadPart;
+}
+
+function compiled({ filename, hash, packed }: Part): Run {
+  const text = inflateRawSync(Buffer.from(packed, 'base64')).toString();
+  const directory = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : cacheDirectory();
+  const path = directory && join(directory, `${hash}-${process.versions.v8}-${process.arch}.bin`);
+  const cachedData = path && readUndamaged(path);
+  const source = `(function (require, module, exports, loadPart) {${text}\n})`;
+  const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
+  // V8 refuses what another version, or one with other flags, has left here. At the end of the process the functions that it needed
+  // have been compiled too.
+  if (path && (!cachedData || script.cachedDataRejected)) process.on('exit', () => keep(directory, path, script));
+  return script.runInThisContext() as Run; // the function above
+}
+
+/** Code is run from there, so it has to be the user's alone. Undefined where it is not, or cannot be made. */
+function cacheDirectory(): string | undefined {
+  try {
+    const directory = join(userCache(), 'proxwright', 'compiled');
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    return isOurs(lstatSync(directory)) ? directory : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function userCache(): string {
+  const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env;
+  if (XDG_CACHE_HOME) return XDG_CACHE_HOME;
+  if (process.platform === 'win32' && LOCALAPPDATA) return LOCALAPPDATA;
+  return process.platform === 'darwin' ? join(homedir(), 'Library', 'Caches') : join(homedir(), '.cache');
+}
+
+/** Windows has no owners and modes of this kind; there the directory is in the user's profile. */
+function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }): boolean {
+  return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
+}
+
+/** V8 does not notice a flipped bit and crashes over it, so a checksum follows its data. */
+function readUndamaged(path: string): Buffer | undefined {
+  try {
+    const file = openSync(path, 'r');
+    try {
+      if (!isOurs(fstatSync(file))) return undefined;
+      const bytes = readFileSync(file);
+      const data = bytes.subarray(0, -CHECKSUM_BYTES);
+      return bytes.readUInt32BE(data.length) === crc32(data) ? data : undefined;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(directory: string | undefined, path: string, script: Script): void {
+  const unfinished = `${path}.${process.pid}`;
+  try {
+    const data = script.createCachedData();
+    const checksum = Buffer.alloc(CHECKSUM_BYTES);
+    checksum.writeUInt32BE(crc32(data));
+    writeFileSync(unfinished, Buffer.concat([data, checksum]), { mode: 0o600 });
+    renameSync(unfinished, path);
+    if (directory) forgetOldest(directory);
+  } catch {
+    // Full, or read-only: then it is compiled again next time.
+    rmSync(unfinished, { force: true });
+  }
+}
+
+function forgetOldest(directory: string): void {
+  const files = readdirSync(directory).map((name) => join(directory, name));
+  const age = (path: string) => statSync(path).mtimeMs;
+  const byAge = files.map((path) => ({ path, at: age(path) })).sort((a, b) => b.at - a.at);
+  for (const { path } of byAge.slice(KEPT_FILES)) rmSync(path, { force: true });
+}

@@ -1,0 +1,136 @@
+/** What the bundled provider keeps between processes, and the schema that it knows without being loaded. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createCertificate } from '../../src/provider/host/certificate.ts';
+import { frame } from '../../src/provider/host/grpc-wire.ts';
+import { MAGIC_COOKIE } from '../../src/provider/host/handshake.ts';
+import { Provider } from '../../src/provider/protocol/generated/tfplugin6.generated.ts';
+import { HostClient } from '../../src/provider/testing/host-client.ts';
+import { bundleProvider } from '../../tools/provider/bundle.ts';
+import { schemaAnswer } from '../../tools/provider/known-schema.ts';
+
+const EMPTY = frame(new Uint8Array());
+const identity = createCertificate(Date.now());
+const programs = { toy: '', whole: '' };
+const children: ChildProcess[] = [];
+let root: string;
+let caches: string;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'proxwright-parts-'));
+  programs.toy = join(root, 'toy.cjs');
+  programs.whole = join(root, 'whole.cjs');
+  await bundleProvider(programs.toy, join(import.meta.dirname, 'toy/main.ts'));
+  await bundleProvider(programs.whole);
+}, 60_000);
+
+beforeEach(async () => {
+  caches = await mkdtemp(join(root, 'caches-'));
+});
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+/** One process: its host calls it as told, and stops it. */
+async function serve<Result>(program: string, calls: (host: HostClient) => Promise<Result>): Promise<Result> {
+  const child = spawn(program, [], {
+    env: {
+      PATH: process.env.PATH,
+      TMPDIR: root,
+      XDG_CACHE_HOME: caches,
+      TF_PLUGIN_MAGIC_COOKIE: MAGIC_COOKIE,
+      PLUGIN_PROTOCOL_VERSIONS: '6',
+      PLUGIN_CLIENT_CERT: identity.certificatePem,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const line = await new Promise<string>((resolve) => child.stdout?.once('data', (chunk) => resolve(String(chunk))));
+  const [, , , socketPath = '', , certificate = ''] = line.trimEnd().split('|');
+  const server = new X509Certificate(Buffer.from(certificate, 'base64'));
+  const host = await HostClient.connect(socketPath, { ...identity, serverCertificatePem: server.toString() });
+  const result = await calls(host);
+  await host.callRaw('/plugin.GRPCController/Shutdown', EMPTY);
+  expect(await ended).toBe(0);
+  return result;
+}
+
+const metadata = (host: HostClient) => host.call(Provider.method.getMetadata, {});
+const schema = (host: HostClient) => host.callRaw('/tfplugin6.Provider/GetProviderSchema', EMPTY);
+
+const directory = () => join(caches, 'proxwright', 'compiled');
+const kept = () => (existsSync(directory()) ? readdirSync(directory()).sort() : []);
+const pathOf = (name: string) => join(directory(), name);
+
+describe('compiled code', () => {
+  it('is kept in the user’s cache directory, for the user alone, and used again', async () => {
+    await serve(programs.toy, metadata);
+    const files = kept();
+    expect(files.length).toBeGreaterThan(0);
+    expect(statSync(directory()).mode & 0o777).toBe(0o700);
+    for (const name of files) {
+      expect(statSync(pathOf(name)).mode & 0o777).toBe(0o600);
+      utimesSync(pathOf(name), 1_000, 1_000);
+    }
+    await serve(programs.toy, metadata);
+    expect(kept()).toEqual(files);
+    // What is used is not written again.
+    for (const name of files) expect(statSync(pathOf(name)).mtimeMs).toBe(1_000_000);
+  });
+
+  it('that is damaged is replaced, and the process serves its host all the same', async () => {
+    await serve(programs.toy, metadata);
+    const files = kept();
+    for (const name of files) {
+      const bytes = readFileSync(pathOf(name));
+      bytes.fill(0x5a, bytes.length / 2, bytes.length / 2 + 64);
+      writeFileSync(pathOf(name), bytes);
+    }
+    const damaged = files.map((name) => readFileSync(pathOf(name)));
+    expect((await serve(programs.toy, metadata)).resources).toHaveLength(1);
+    files.forEach((name, place) => {
+      expect(readFileSync(pathOf(name)).equals(damaged[place] ?? Buffer.alloc(0))).toBe(false);
+    });
+  });
+
+  it('is neither read from nor written to a directory that others can write', async () => {
+    await mkdir(directory(), { recursive: true });
+    chmodSync(directory(), 0o777);
+    expect((await serve(programs.toy, metadata)).resources).toHaveLength(1);
+    expect(kept()).toEqual([]);
+  });
+
+  it('of old versions is removed', async () => {
+    await mkdir(directory(), { recursive: true, mode: 0o700 });
+    for (let version = 0; version < 20; version++) {
+      writeFileSync(pathOf(`old-${version}.bin`), 'old');
+      utimesSync(pathOf(`old-${version}.bin`), version, version);
+    }
+    await serve(programs.toy, metadata);
+    expect(kept()).toHaveLength(8);
+    expect(kept()).toContain('old-19.bin');
+    expect(kept()).not.toContain('old-0.bin');
+  });
+});
+
+describe('the schema', () => {
+  it('in the bundle is the one that the provider answers, and asking for it does not load the provider', async () => {
+    const { status, message } = await serve(programs.whole, schema);
+    expect(status).toBe(0);
+    expect(Buffer.from(message ?? []).equals(Buffer.from(await schemaAnswer()))).toBe(true);
+    const afterSchema = kept().length;
+    const { resources } = await serve(programs.whole, metadata);
+    expect(resources.map(({ typeName }) => typeName)).toContain('proxwright_vm');
+    // The provider is one more part.
+    expect(kept()).toHaveLength(afterSchema + 1);
+  });
+});
