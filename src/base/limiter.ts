@@ -25,6 +25,17 @@ export class Limiter {
     }
   }
 
+  /** Starts at once, however many run already; the others wait as if it had been admitted. */
+  async runAtOnce<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    throwIfCanceled(signal);
+    this.#active++;
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
   #enter(limit: number, signal?: AbortSignal): Promise<void> | undefined {
     throwIfCanceled(signal);
     if (this.#waiting.length === 0 && this.#active < limit) {

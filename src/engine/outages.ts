@@ -27,10 +27,7 @@ export class Outages {
   ): Promise<OutageEnd> {
     const group = this.#groups.get(outage.group) ?? new Group();
     this.#groups.set(outage.group, group);
-    const takeDown = async (): Promise<OutageEnd> => {
-      await this.#pause(group, outage, signal);
-      const { stoppedBy } = group;
-      if (stoppedBy !== undefined) return { stoppedBy };
+    const untilReady = async (): Promise<OutageEnd> => {
       let outcome: ResourceOutcome = 'failed';
       try {
         outcome = await work();
@@ -39,6 +36,13 @@ export class Outages {
         group.lastEnd = this.#clock.ticks();
         if (outcome !== 'done' && outage.onFailure === 'stop') group.stoppedBy = address;
       }
+    };
+    // It is down already: waiting would only make that longer.
+    if (outage.isOpen) return group.turns.runAtOnce(untilReady, signal);
+    const takeDown = async (): Promise<OutageEnd> => {
+      await this.#pause(group, outage, signal);
+      const { stoppedBy } = group;
+      return stoppedBy === undefined ? untilReady() : { stoppedBy };
     };
     return group.turns.run(takeDown, signal, outage.atMost);
   }

@@ -125,7 +125,7 @@ interface Room {
 }
 
 /** How the members of a group take turns. */
-export interface Roll extends Omit<Outage, 'again'> {
+export interface Roll extends Omit<Outage, 'again' | 'isOpen'> {
   /** For each member, the arguments of an apply that changes it in the same way. */
   readonly again: Readonly<Record<Address, readonly string[]>>;
   /** Members that go down together, in this order. The next one goes down as soon as one of those before is ready again. */
@@ -135,7 +135,8 @@ export interface Roll extends Omit<Outage, 'again'> {
 export function rollsOf(steps: readonly Step[]): Roll[] {
   const groups = new Map<string, { readonly outage: Outage; readonly members: Map<Address, readonly string[]> }>();
   for (const { outage, address } of steps) {
-    if (!outage) continue;
+    // One that is down already does not go down.
+    if (!outage || outage.isOpen) continue;
     const known = groups.get(outage.group);
     if (known) known.members.set(address, outage.again);
     else groups.set(outage.group, { outage, members: new Map([[address, outage.again]]) });

@@ -39,6 +39,8 @@ export interface Outage {
   readonly onFailure: 'stop' | 'continue';
   /** Arguments of an apply that changes this member in the same way; a replacement that was asked for has to be asked for again. */
   readonly again: readonly string[];
+  /** An earlier run took it down, and this one brings it back: it counts as unavailable from the beginning, and does not wait. */
+  readonly isOpen?: true;
 }
 
 export interface StepOptions {

@@ -114,6 +114,26 @@ describe('an image of Terraform', () => {
     });
   });
 
+  it.each([
+    ['without a checksum', NOBLE],
+    ['with a checksum', { ...NOBLE, sha256: NOBLE_SHA256 }],
+  ])('that another configuration fetched with the same token stays when ours is destroyed, %s', async (_, config) => {
+    const bench = new BareBench();
+    await bench.run(async () => {
+      const theirs = bench.hosts().images;
+      await theirs.apply(config);
+      const ours = bench.hosts().images;
+      const made = await ours.apply(config);
+      expect(made.diagnostics.map(({ summary }) => summary)).toContain('The file already exists');
+      const gone = await ours.apply(null);
+      expect(gone.diagnostics.map(({ summary }) => summary)).toContain('The file stays');
+      expect(bench.tasks('imgdel')).toEqual([]);
+      expect(await theirs.plan(config)).toEqual(EMPTY_PLAN);
+      await theirs.apply(null);
+      expect(bench.files()).toEqual([]);
+    });
+  });
+
   it('is taken over by node and volume', async () => {
     const bench = new BareBench();
     await bench.run(async () => {

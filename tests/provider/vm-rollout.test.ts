@@ -141,6 +141,43 @@ describe('VMs that are restarted by one process', () => {
   });
 });
 
+describe('a VM that a killed process left off in the middle of its restart', () => {
+  const config = (name: string, memory: string) => ({
+    ...SMALL,
+    name,
+    guest: 'cloud-init',
+    power: 'running',
+    restart: 'when_needed',
+    memory,
+  });
+  const NAMES = ['web-1', 'web-2', 'web-3'];
+
+  it('is brought back, and counts as unavailable until it is ready', async () => {
+    const bench = new VmBench();
+    await bench.run(async () => {
+      const made = NAMES.map(() => new ToyHost(bench.process().resource));
+      await Promise.all(made.map((host, index) => make(host, config(NAMES[index] ?? '', '2GiB'))));
+      const { work } = bench.process().deps;
+      // What the killed process did before it died: the new memory waits for a restart, and the VM is off.
+      const { vmid } = bench.vm('web-1');
+      await work.node('pve1').vm(vmid).config.put({ memory: '3072' });
+      await work.tasks.wait(await work.node('pve1').vm(vmid).status.shutdown({}));
+      const process = bench.process({ rollout: rollout({ readiness: 'parallel' }) });
+      let most = 0;
+      bench.onRequest = () => {
+        const up = NAMES.filter((name) => guestState(bench.vm(name).process, bench.clock.now()).agentAnswers);
+        most = Math.max(most, NAMES.length - up.length);
+      };
+      const hosts = made.map(({ instance }) => Object.assign(new ToyHost(process.resource), { instance }));
+      for (const host of hosts) await host.refresh();
+      const ends = await Promise.all(hosts.map((host, index) => host.apply(config(NAMES[index] ?? '', '3GiB'))));
+      expect(ends.filter(({ diagnostics }) => hasErrors(diagnostics))).toEqual([]);
+      expect(NAMES.map((name) => bench.vm(name).process?.launched.get('memory'))).toEqual(['3072', '3072', '3072']);
+      expect(most).toBe(1);
+    });
+  });
+});
+
 describe('a wait', () => {
   it('of one resource is bounded by its own time-outs', async () => {
     const bench = new VmBench({ faults: [{ kind: 'agent-silent', for_ms: 3_600_000 }] });

@@ -78,7 +78,12 @@ export function inRolls(plans: readonly ResourcePlan[], context: RollContext): r
     const { vm, open } = member;
     const isTakenDown = goesDown(member, observed);
     const hooked = withHooks(member, isTakenDown, context);
-    if (!isTakenDown) return ended(hooked, member, context);
+    if (!isTakenDown && !(open && comesUp(member))) return ended(hooked, member, context);
+    if (!isTakenDown) {
+      const [first, ...rest] = hooked.steps;
+      const outage = { ...outageOf(vm, context), isOpen: true as const };
+      return ended({ ...hooked, steps: first ? [{ ...first, outage }, ...rest] : [] }, member, context);
+    }
     // Those that an earlier run took down go first, and do not wait for each other.
     const others = (comingUp.get(vm.group) ?? []).filter((other) => !open || !goesDown(other, observed));
     const before = others.filter((other) => !dependsOn(other.vm, vm.address, byAddress));

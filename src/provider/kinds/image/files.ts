@@ -1,4 +1,4 @@
-/** The file of an image: what a storage has under its name, which task of this token made it, and what is recorded of it. */
+/** The file of an image: what a storage has under its name, which tasks of this token work on it, and what is recorded of it. */
 import { z } from 'zod';
 import { placeOfVolume } from '../../../kinds/image/file.ts';
 import { type FileRecord, fileRecordSchema } from '../../../kinds/image/record.ts';
@@ -56,52 +56,22 @@ export async function findFile(
   return entries.find(({ volid }) => volid === volidOf(place));
 }
 
-/** A task of this token that made the file; its source, if the log of the task says so. */
-export interface Trace {
-  readonly url: string | undefined;
-}
-
 /**
- * Waits for the download or copy that a process left running when it died, so that nothing is started beside it. A task that
- * succeeded has made the file that exists now.
+ * Waits for downloads and copies to this name that another process left running, so that nothing is started beside them. What
+ * they make is not ours: the token tells no stack from another, and a provider that died told no one what it had begun.
  */
-export async function settleEarlier(deps: Deps, place: FilePlace): Promise<Trace | undefined> {
-  let trace: Trace | undefined;
-  for (const task of await tasksFor(deps, place, 'active')) {
-    if ((task.status ?? 'RUNNING') !== 'RUNNING') continue;
-    const hasSucceeded = await endOfTask(deps, task.upid, deps.rollout.timeouts.imageMs);
-    if (hasSucceeded) trace ??= await traceIn(deps, task);
+export async function settleEarlier(deps: Deps, place: FilePlace): Promise<void> {
+  for (const task of await tasksFor(deps, place)) {
+    if ((task.status ?? 'RUNNING') === 'RUNNING') await endOfTask(deps, task.upid, deps.rollout.timeouts.imageMs);
   }
-  return trace;
 }
 
-/** The end of a task and the time of the file that it made are this close together. */
-const SAME_MOMENT_SECONDS = 10;
-
-/** Undefined where another client made the file, or where nothing tells. */
-export async function traceOf(
-  deps: Deps,
-  place: FilePlace,
-  { ctime }: Pick<VolumeEntry, 'ctime'>,
-): Promise<Trace | undefined> {
-  if (ctime === undefined) return undefined;
-  const made = (await tasksFor(deps, place, 'all')).find(
-    ({ status, endtime }) => status === 'OK' && Math.abs((endtime ?? 0) - ctime) <= SAME_MOMENT_SECONDS,
-  );
-  return made && traceIn(deps, made);
-}
-
-async function traceIn(deps: Deps, task: TaskEntry): Promise<Trace> {
-  const lines = await logOf(deps, task);
-  return { url: lines.map((line) => /^downloading (\S+) to /.exec(line)?.[1]).find((url) => url !== undefined) };
-}
-
-/** Downloads and copies of this token to this name, the newest first. */
-async function tasksFor(deps: Deps, { node, file }: FilePlace, source: 'active' | 'all'): Promise<TaskEntry[]> {
+/** Active downloads and copies of this token to this name. */
+async function tasksFor(deps: Deps, { node, file }: FilePlace): Promise<TaskEntry[]> {
   const { work, signal } = deps;
   const isOurs = ({ upid }: TaskEntry) => parseUpid(upid)?.user === work.principal;
   const list = async (on: string, typefilter: string) =>
-    (await work.node(on).tasks.list({ source, typefilter, limit: 500 }, { signal })).filter(isOurs);
+    (await work.node(on).tasks.list({ source: 'active', typefilter, limit: 500 }, { signal })).filter(isOurs);
   const downloads = (await list(node, 'download')).filter(({ id }) => id === file);
   // A copy runs on the node that received the upload, and only its log says what it copies.
   const copies = new Map<string, TaskEntry>();
@@ -113,7 +83,7 @@ async function tasksFor(deps: Deps, { node, file }: FilePlace, source: 'active' 
     const target = (await logOf(deps, task)).find((line) => line.startsWith('target file: '));
     if (target === undefined || target.endsWith(`/${file}`)) found.push(task);
   }
-  return found.sort((a, b) => b.starttime - a.starttime);
+  return found;
 }
 
 async function logOf({ work, signal }: Deps, { upid, node }: TaskEntry): Promise<string[]> {

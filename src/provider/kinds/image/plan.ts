@@ -15,7 +15,7 @@ import type { ProviderDiagnostic } from '../../provider.ts';
 import { equalValues } from '../../values/equal.ts';
 import { EMPTY_STACK } from '../empty-stack.ts';
 import { type DesiredImage, hasChecksum, IMAGE, USER_ATTRIBUTES } from './desired.ts';
-import { type ImagePrivate, traceOf } from './files.ts';
+import type { ImagePrivate } from './files.ts';
 
 export function planImageCreate(
   isKnown: (place: FilePlace) => boolean,
@@ -146,14 +146,10 @@ async function existingFile(
   deps: Deps,
   desired: DesiredImage,
   place: FilePlace,
-  { sizeBytes, ctime }: Existing,
+  { sizeBytes }: Existing,
 ): Promise<ProviderDiagnostic[]> {
   const { image } = desired;
   const volume = volidOf(place);
-  if (await traceOf(deps, place, { ctime })) {
-    const detail = `An earlier run created ${volume} on ${place.node} and did not record it. Apply completes it; it does not start again.`;
-    return [{ severity: 'warning', summary: 'An earlier run created this file', detail }];
-  }
   const expectedBytes = await sizeAtSource(deps, image.fields, place);
   if (expectedBytes !== undefined && sizeBytes !== undefined && expectedBytes !== sizeBytes) {
     const { diagnostic } = new ProxwrightError({

@@ -17,7 +17,7 @@ import type { ProviderDiagnostic, ResourceType } from '../../provider.ts';
 import { diagnosticAt } from '../../values/diagnostics.ts';
 import { nothingOf } from '../../values/from-fields.ts';
 import { EMPTY_STACK } from '../empty-stack.ts';
-import { type DesiredImage, desiredImage, hasChecksum, IMAGE, IMAGE_SCHEMA } from './desired.ts';
+import { type DesiredImage, desiredImage, IMAGE, IMAGE_SCHEMA } from './desired.ts';
 import {
   findFile,
   IMAGE_PRIVATE_STATE,
@@ -25,7 +25,6 @@ import {
   placeOfState,
   recordedFile,
   settleEarlier,
-  traceOf,
 } from './files.ts';
 import { planImageCreate, planImageUpdate, stayingWarning } from './plan.ts';
 
@@ -77,29 +76,13 @@ async function read(deps: Deps, { state, kept }: Held<ImagePrivate>): Promise<He
 async function create(deps: Deps, { planned, desired }: Planned<DesiredImage>): Promise<Applied<ImagePrivate>> {
   const { place } = desired;
   if (!place) return { diagnostics: [] };
-  const { brought, ...transfer } = await startFor(deps, desired, place);
-  const { file, shared, diagnostics } = await transferFile(deps, transfer);
+  await settleEarlier(deps, place);
+  // A file that exists before its resource may be that of another stack with the same token, so it is not ours to remove.
+  const wasAbsent = (await findFile(deps.work, place, deps.signal)) === undefined;
+  const { file, shared, diagnostics } = await transferFile(deps, { desired, place });
   if (!file) return { diagnostics };
+  const brought = wasAbsent && !file.foreign;
   return { now: finished(planned, { file, shared, brought }), diagnostics };
-}
-
-/** What exists before anything is done, and who created it. */
-async function startFor(
-  deps: Deps,
-  desired: DesiredImage,
-  place: FilePlace,
-): Promise<Transfer & { readonly brought: boolean }> {
-  const ended = await settleEarlier(deps, place);
-  const entry = await findFile(deps.work, place, deps.signal);
-  const fresh = { desired, place, recorded: undefined, replace: false };
-  if (!entry) return { ...fresh, brought: true };
-  const trace = ended ?? (await traceOf(deps, place, entry));
-  if (!trace) return { ...fresh, brought: false };
-  // A process of ours created it and could not tell the host. Proxmox compares a checksum; without one, the URL decides.
-  const isAsDesired = !hasChecksum(desired) && trace.url !== undefined && trace.url === desired.image.fields.url;
-  return isAsDesired
-    ? { ...fresh, recorded: recordedFile(desired, place, entry), brought: true }
-    : { ...fresh, replace: true, brought: true };
 }
 
 /** Nothing changes in the storage. A checksum that is new is compared with the file. */
@@ -113,8 +96,7 @@ async function update(
   const { brought } = kept;
   const isNew = (name: string) => valueIn(state, name) === null && valueIn(planned, name) !== null;
   if (isNew('sha256') || isNew('sha512')) {
-    const transfer = { desired, place, recorded: undefined, replace: false };
-    const { file, shared, diagnostics } = await transferFile(deps, transfer);
+    const { file, shared, diagnostics } = await transferFile(deps, { desired, place });
     return file ? { now: finished(planned, { file, shared, brought }), diagnostics } : { diagnostics };
   }
   const entry = await findFile(deps.work, placeOfState(state), deps.signal);
@@ -165,10 +147,6 @@ async function importFile({ looks, signal }: Deps, id: string): Promise<Held<Ima
 interface Transfer {
   readonly desired: DesiredImage;
   readonly place: FilePlace;
-  /** What is known of a file that exists already. */
-  readonly recorded: FileRecord | undefined;
-  /** An existing file that is not the right one may be deleted. */
-  readonly replace: boolean;
 }
 
 interface Transferred {
@@ -180,17 +158,16 @@ interface Transferred {
 }
 
 /** Lets the engine download or upload the file, unless the right one exists already. */
-async function transferFile(deps: Deps, { desired, place, recorded, replace }: Transfer): Promise<Transferred> {
+async function transferFile(deps: Deps, { desired, place }: Transfer): Promise<Transferred> {
   const { image, timeouts } = desired;
   const work: EngineWork = {
     desired: { ...EMPTY_STACK, images: [image] },
-    recorded: filesWith(recorded),
+    recorded: filesWith(undefined),
     secrets: new Map(),
     timeouts,
   };
-  const options = replace ? { replace: [image.address] } : {};
   const { problems, plan, state } = await deps.withSources((sources) =>
-    runEngine(deps, work, IMAGE, (session) => session.plan(options), sources),
+    runEngine(deps, work, IMAGE, (session) => session.plan(), sources),
   );
   // The engine gives an image on a local storage one address for each node.
   const shared = plan?.changes.some(({ address }) => address === image.address) ?? false;
@@ -222,7 +199,7 @@ function finished(planned: CtyObject, kept: WithFile): Held<ImagePrivate> {
   return { state: filledIn(IMAGE_SCHEMA.attributes, planned, computed), kept: { ...kept, file } };
 }
 
-/** The engine treats a file that this run did not create as another client's. We know that an earlier run created it. */
+/** The engine treats a file that this run did not create as another client's. The host's state says that it is ours. */
 function asOurs({ foreign: _, ...file }: FileRecord): FileRecord {
   return file;
 }

@@ -1,5 +1,6 @@
 /** What is recorded of a VM: private state, the engine's record made from it and the attributes, and unfinished restarts. */
 import { z } from 'zod';
+import type { Instant } from '../../../base/clock.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { appliedSchema, type VmRecord, vmPatchSchema } from '../../../kinds/vm/record.ts';
@@ -83,12 +84,17 @@ export interface SoloVm {
   readonly recorded: VmRecord | undefined;
   readonly secrets: VmSecrets;
   readonly timeouts: Timeouts;
+  /** Since when it is known to be off because of a run of ours. */
+  readonly offSince?: Instant | undefined;
 }
 
-export function workOn({ vm, recorded, secrets, timeouts }: SoloVm): EngineWork {
+export function workOn({ vm, recorded, secrets, timeouts, offSince }: SoloVm): EngineWork {
+  const outage = offSince !== undefined && {
+    [vm.address]: { group: `vm.${vm.group}`, since: new Date(offSince).toISOString(), hooks: {} },
+  };
   return {
     desired: { ...EMPTY_STACK, vms: [vm] },
-    recorded: { vms: recorded ? { [vm.address]: recorded } : {} },
+    recorded: { vms: recorded ? { [vm.address]: recorded } : {}, ...(outage && { outages: outage }) },
     secrets: new Map([[vm.address, secrets]]),
     timeouts,
   };

@@ -168,8 +168,10 @@ async function update(
   const applied = (): AppliedVm => ({ planned, config, vm, recorded, secrets });
   try {
     const ended = await known.leftovers(deps).settle(recorded, deps.signal);
-    if (ended.some(isSwitchOff)) recorded = { ...recorded, lastApplied: { ...recorded.lastApplied, power: 'stopped' } };
-    const run = await runEngine(deps, workOn({ vm, recorded, timeouts, secrets }), VM, (session) =>
+    const wasSwitchedOff = ended.some(isSwitchOff);
+    if (wasSwitchedOff) recorded = { ...recorded, lastApplied: { ...recorded.lastApplied, power: 'stopped' } };
+    const offSince = wasSwitchedOff || kept.switchedOff ? deps.clock.now() : undefined;
+    const run = await runEngine(deps, workOn({ vm, recorded, timeouts, secrets, offSince }), VM, (session) =>
       session.plan({ checkAddresses: false, chooseIds: false }),
     );
     recorded = run.state.vms[vm.address] ?? recorded;
