@@ -111,7 +111,8 @@ class Lifecycle<Desired extends DesiredResource, Kept> {
     return {
       planned: prior && planned && isSame(planned, prior) ? prior : planned,
       requiresReplace: ('replace' in draft && draft.replace) || [],
-      private: isRemoval || prior ? request.private : undefined,
+      // Also without a prior state: to replace an object, the host plans the new one and destroys the old one with this.
+      private: request.private,
       diagnostics: [...notes, ...(check ? await checked(deps, attributes, check) : [])],
     };
   }

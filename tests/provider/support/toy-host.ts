@@ -65,6 +65,11 @@ export class ToyHost {
     const { outcome, planned, private: bytes } = await this.#plan(config);
     if (hasErrors(outcome.diagnostics) || outcome.action === 'none') return outcome;
     if (outcome.action === 'replace') {
+      // The host plans the new object with the private state of the old one, and destroys the old one with the result.
+      const complete = config && this.#complete(config);
+      const beside = { prior: null, proposed: complete, config: complete, private: bytes };
+      const { private: handedOn } = await this.resource.plan(beside, this.call);
+      this.instance = this.instance && { ...this.instance, private: handedOn };
       await this.#applyOne(null, null, undefined);
       const again = await this.#plan(config);
       return this.#applyAndTell(config, again.planned, undefined, outcome);
