@@ -6,8 +6,11 @@
 declare const addressBrand: unique symbol;
 export type Address = string & { readonly [addressBrand]: 'Address' };
 
-/** `retired`: an earlier version of a template, by its id. `kept`: the VM that holds the kept disks of one that is replaced. */
-export const ADDRESS_KINDS = ['vm', 'kept', 'template', 'retired', 'image'] as const;
+/**
+ * `retired`: an earlier version of a template, by its id. `kept`: the VM that holds the kept disks of one that is replaced.
+ * `replaced`: the old VM, until the new one is ready.
+ */
+export const ADDRESS_KINDS = ['vm', 'kept', 'replaced', 'template', 'retired', 'image'] as const;
 export type AddressKind = (typeof ADDRESS_KINDS)[number];
 
 /** Groups without `count` or `each` have one member, addressed by the group's name alone. */
@@ -31,13 +34,23 @@ export function keeperOf(kept: Address): Address {
   return kept.replace(/^kept\./, 'vm.') as Address; // the same name with another beginning
 }
 
+/** `replaced.web` of `vm.web`: the old VM, while the new one is made beside it. */
+export function replacedAddress(vm: Address): Address {
+  return vm.replace(/^vm\./, 'replaced.') as Address; // the same name with another beginning
+}
+
+/** The VM of the file that an address belongs to: `vm.web` of `kept.web` and of `replaced.web`. */
+export function mainAddress(address: Address): Address {
+  return address.replace(/^(?:kept|replaced)\./, 'vm.') as Address; // the same name with another beginning
+}
+
 export function kindOf(address: string): AddressKind | undefined {
   return ADDRESS_KINDS.find((kind) => address.startsWith(`${kind}.`));
 }
 
 /** Names of groups are plain identifiers; templates and images are named after their content: `debian-12.5`. */
 const FORM =
-  /^(?:(?:vm|kept)\.([A-Za-z][A-Za-z0-9_-]*)|(?:template|retired|image)\.([A-Za-z0-9][A-Za-z0-9_.-]*))(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$/;
+  /^(?:(?:vm|kept|replaced)\.([A-Za-z][A-Za-z0-9_-]*)|(?:template|retired|image)\.([A-Za-z0-9][A-Za-z0-9_.-]*))(?:\[(\d+|"(?:[^"\\]|\\.)*")\])?$/;
 
 export function parseAddress(text: string): { readonly group: string; readonly key?: number | string } | undefined {
   const match = FORM.exec(text);

@@ -6,6 +6,7 @@ import { MAX_AGE_MS } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { KINDS } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
+import { withGivenAddresses } from '../kinds/vm/plan/given-addresses.ts';
 import { withMoves } from '../kinds/vm/plan/moves.ts';
 import type { Pve } from '../pve/client.ts';
 
@@ -32,7 +33,7 @@ export interface ObserveInput {
 
 export async function observe({
   pve,
-  stack,
+  stack: declared,
   state,
   signal,
   replace = [],
@@ -43,6 +44,7 @@ export async function observe({
   snapshots,
   listed = [],
 }: ObserveInput): Promise<Observed> {
+  const stack = withGivenAddresses(declared, withMoves(declared, state));
   const version = await pve.authenticate({ signal });
   const rows = await pve.cluster.resources({}, { signal, maxAgeMs: MAX_AGE_MS.guests });
   const guests = completed(guestsIn(rows), listed);

@@ -25,6 +25,7 @@ import { DESTROYED_BY_DEFAULT, KINDS, kindOfAddress, PLANNING_ORDER } from '../k
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 import { withKnownNodes } from '../kinds/vm/placement/place.ts';
+import { withGivenAddresses } from '../kinds/vm/plan/given-addresses.ts';
 import { withMoves } from '../kinds/vm/plan/moves.ts';
 import { PlannedIds } from '../kinds/vm/plan/planned-ids.ts';
 
@@ -68,7 +69,7 @@ interface PlannedKinds {
 /** Each kind sees the cluster, and the resources, as those before it will have left them. */
 function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
   const { secrets, only = [], replace = [] } = input;
-  let { stack } = input;
+  let stack = withGivenAddresses(input.stack, withMoves(input.stack, input.state));
   const plans = new Map<Kind, KindPlan>();
   const problems: Diagnostic[] = [];
   let { observed } = input;
@@ -182,7 +183,8 @@ function planAsked(
   ask: (kind: Kind, context: PlanSources & { isSelected(address: Address): boolean }) => KindPlan | undefined,
 ): PlanResult {
   const isSelected = (address: Address) => only.length === 0 || only.some((selector) => covers(selector, address));
-  const context = { ...sources, state: withMoves(sources.stack, sources.state), isSelected };
+  const state = withMoves(sources.stack, sources.state);
+  const context = { ...sources, stack: withGivenAddresses(sources.stack, state), state, isSelected };
   const plans = KINDS.flatMap((kind) => ask(kind, context) ?? []);
   const problems = plans.flatMap((plan) => plan.problems);
   if (problems.length > 0) return { ok: false, problems };

@@ -16,6 +16,8 @@ const kept = z.strictObject({
   vmid: z.number().int(),
   /** NIC slot → MAC address. */
   macs: z.record(z.string(), z.string()),
+  /** Field path → address, where it is not the one that its number in the group gives it. */
+  given: z.record(z.string(), z.string()).optional(),
 });
 
 /** How a step announces that it makes its resource unavailable. */

@@ -90,6 +90,14 @@ export interface HttpSpec {
   readonly ca?: string | undefined;
 }
 
+/** Of static addresses of one network. */
+export interface AddressRange {
+  readonly first: string;
+  readonly last: string;
+  /** Of the prefix. */
+  readonly length: number;
+}
+
 export interface ResolvedVm {
   readonly address: Address;
   readonly group: string;
@@ -103,6 +111,10 @@ export interface ResolvedVm {
   readonly sensitive?: readonly string[];
   /** IDs it may have if `fields.vmid` is not set, shared by its group: member n prefers the nth. */
   readonly vmids?: readonly number[];
+  /** Field path (`nics.net0.ipv4.address`) → the addresses of its group: member n has the nth, unless the state gives it another. */
+  readonly addressRanges?: Readonly<Record<string, readonly AddressRange[]>>;
+  /** Those of its addresses that are not the ones of its number. */
+  readonly given?: Readonly<Record<string, string>>;
   /** VMs that must be ready first. */
   readonly after: readonly Address[];
   /** Addresses it had before a rename. */

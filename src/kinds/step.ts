@@ -37,6 +37,8 @@ export interface Outage {
   readonly pauseMs: number;
   /** What happens to the other members once one has failed. */
   readonly onFailure: 'stop' | 'continue';
+  /** The new VM is made before the old one goes: no member is unavailable, and so many are made at once. */
+  readonly order?: 'create_first';
   /** Arguments of an apply that changes this member in the same way; a replacement that was asked for has to be asked for again. */
   readonly again: readonly string[];
   /** An earlier run took it down, and this one brings it back: it counts as unavailable from the beginning, and does not wait. */

@@ -4,6 +4,7 @@
  * resource, so the order in which siblings' events interleave does not matter.
  */
 import { z } from 'zod';
+import { kindOf } from '../base/address.ts';
 import { type FileRecord, fileRecordSchema } from '../kinds/image/record.ts';
 import { HOOK_MOMENTS, hookStatus, type OutageRecord, outageStart } from '../kinds/outage.ts';
 import type { StackState } from '../kinds/recorded.ts';
@@ -164,6 +165,8 @@ export function foldEvents(state: StackState, events: readonly RunEvent[]): Stac
       const vm = vms[event.from];
       delete vms[event.from];
       if (vm) vms[event.to] = vm;
+      // The outage of a VM that is set aside is that of the new one.
+      if (kindOf(event.to) === 'replaced' && kindOf(event.from) === 'vm') continue;
       const outage = outages[event.from];
       delete outages[event.from];
       if (outage) outages[event.to] = outage;

@@ -2,7 +2,7 @@
  * Plans for commands. Those that only look make one without the lock: what an unfinished run left behind is taken into
  * account, but not settled. The check of addresses before a plan serves commands with a lock as well.
  */
-import { type Address, covers, keptAddress } from '../../base/address.ts';
+import { type Address, covers, keptAddress, replacedAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { closest } from '../../base/text/closest.ts';
@@ -120,7 +120,7 @@ export function hasChanges(plan: Plan): boolean {
 
 function without(state: StackState, vms: readonly ResolvedVm[]): StackState {
   // With what holds their kept disks: apply decides about both.
-  const left = new Set<string>(vms.flatMap(({ address }) => [address, keptAddress(address)]));
+  const left = new Set<string>(vms.flatMap(({ address }) => [address, keptAddress(address), replacedAddress(address)]));
   return { ...state, vms: Object.fromEntries(Object.entries(state.vms).filter(([address]) => !left.has(address))) };
 }
 

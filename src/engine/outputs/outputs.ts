@@ -8,6 +8,7 @@ import { closest } from '../../base/text/closest.ts';
 import { type StackState, vmRecordOf } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { zonesByNode } from '../../kinds/vm/placement/room.ts';
+import { withGivenAddresses } from '../../kinds/vm/plan/given-addresses.ts';
 import { managedNic, slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues, type VmStatus } from './contract.ts';
@@ -25,7 +26,8 @@ export interface StackOutputs {
 
 const KUBERNETES_PORT = 6443;
 
-export function stackOutputs(stack: ResolvedStack, state: StackState): StackOutputs {
+export function stackOutputs(declared: ResolvedStack, state: StackState): StackOutputs {
+  const stack = withGivenAddresses(declared, state);
   const vms = vmViews(stack, state);
   const talos = vms.filter(({ isTalos }) => isTalos);
   const controlPlanes = talos.filter(isControlPlane).map(({ ip }) => ip);

@@ -11,8 +11,8 @@ import { planRelocation } from './relocate/plan.ts';
 import { planSnapshots } from './snapshot/plan.ts';
 
 export const vmKind: Kind = {
-  prefixes: ['vm', 'kept'],
-  words: { nouns: { vm: 'VM', kept: 'holder of kept disks' } },
+  prefixes: ['vm', 'kept', 'replaced'],
+  words: { nouns: { vm: 'VM', kept: 'holder of kept disks', replaced: 'replaced VM' } },
   actions: VM_ACTIONS,
   declared: ({ vms, zones }) =>
     vms.map((vm) => ({
@@ -25,7 +25,7 @@ export const vmKind: Kind = {
   plan: planVms,
   planRelocation,
   planSnapshots,
-  planDestroy: (context) => destroyMachines(context, ['vm']),
+  planDestroy: (context) => destroyMachines(context, ['vm', 'replaced']),
   unsettled: ({ vms }) =>
     Object.entries(vms).flatMap(([address, { phase }]) =>
       phase === 'creating' ? [{ address, action: 'vm.create' }] : [],

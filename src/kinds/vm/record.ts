@@ -65,6 +65,8 @@ const facts = {
   movedFrom: volumes.optional(),
   /** Of a VM that holds the kept disks of another one: the name of that one, and by slot the volumes as last known. */
   holds: z.strictObject({ name: z.string(), volumes: z.record(z.string(), z.string()) }).optional(),
+  /** Field path → address of the range of its group, where it is not the one that its number gives it. */
+  given: z.record(z.string(), z.string()).optional(),
   /** Snapshots that were taken before a change which is not finished. */
   guardedBy: texts.optional(),
 };

@@ -97,6 +97,13 @@ export interface StopInput {
 export interface ReserveInput extends IdChoice {
   readonly node: string;
   readonly name: string;
+  /** Field path → address of its range, where it is not the one that its number gives it. */
+  readonly given?: Readonly<Record<string, string>>;
+}
+
+/** The old VM, which goes once the new one is ready. */
+export interface RemoveReplacedInput {
+  readonly vmid: number;
 }
 
 export interface TakeFromInput {
@@ -164,6 +171,8 @@ export interface HookInput {
   readonly endUnknown?: true;
   /** It was decided that it is done. */
   readonly countsAsDone?: true;
+  /** It is about the old VM, beside which the new one has been made. */
+  readonly ofReplaced?: true;
 }
 
 export interface MigrateInput {
@@ -203,6 +212,8 @@ export interface HaInput {
 export interface VmInputs {
   readonly 'vm.take-from': TakeFromInput;
   readonly 'vm.forget': Readonly<Record<string, never>>;
+  readonly 'vm.set-aside': Readonly<Record<string, never>>;
+  readonly 'vm.remove-replaced': RemoveReplacedInput;
   readonly 'vm.reserve': ReserveInput;
   readonly 'vm.clone': CloneInput;
   readonly 'vm.create': CreateInput;
@@ -234,6 +245,8 @@ export type VmActionName = keyof VmInputs;
 const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.take-from': 'prepare',
   'vm.forget': 'prepare',
+  'vm.set-aside': 'prepare',
+  'vm.remove-replaced': 'remove',
   'vm.reserve': 'prepare',
   'vm.migrate': 'prepare',
   'vm.snapshot': 'prepare',

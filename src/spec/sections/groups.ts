@@ -3,6 +3,7 @@ import { type Address, vmAddress } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { counted } from '../../base/values/units.ts';
+import type { ResolvedVm } from '../../kinds/stack.ts';
 import { HOOK_NAMES } from '../../kinds/vm/fields/hooks.ts';
 import {
   child,
@@ -18,7 +19,7 @@ import type { Findings } from '../problems/findings.ts';
 import { checkShape } from '../problems/issues.ts';
 import { GROUP_KEYS, groupKeysSchema } from '../stack-schema.ts';
 import { evaluate, hasReference, type Scope } from '../variables/expressions.ts';
-import { readPool, shareAddresses } from './ranges.ts';
+import { addressRangesOf, readPool, shareAddresses } from './ranges.ts';
 
 export interface Member {
   readonly address: Address;
@@ -31,6 +32,8 @@ export interface Member {
   /** Where the group is named. */
   readonly at: Where;
   readonly vmids?: readonly number[];
+  /** By field path: the addresses that its group shares. */
+  readonly addressRanges?: ResolvedVm['addressRanges'];
   /** Where `vmids` is written. */
   readonly vmidsAt?: Where;
   /** `formerly` of the group and of the member's overrides. */
@@ -205,7 +208,7 @@ function memberTree(
   element: Located | undefined,
   overrides: Overrides | undefined,
   context: GroupContext,
-): Pick<Member, 'tree' | 'formerly'> {
+): Pick<Member, 'tree' | 'formerly' | 'addressRanges'> {
   const { findings } = context;
   const scope: Scope = { ...context.scope, number, ...(element && { each: element }) };
   const evaluated = (node: LocatedMap): LocatedMap => asMap(evaluateFields(node, scope, findings)) ?? node;
@@ -231,7 +234,8 @@ function memberTree(
       });
     }
   }
-  return { tree: shareAddresses(tree, number, findings), formerly };
+  const addressRanges = addressRangesOf(tree, findings);
+  return { tree: shareAddresses(tree, number, findings), formerly, ...(addressRanges && { addressRanges }) };
 }
 
 const OVERRIDE_KEYS = new Set(['formerly']);

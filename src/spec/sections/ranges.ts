@@ -6,6 +6,7 @@ import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { type IpAddress, isInside, parseInterface, parseIp, printIp } from '../../base/values/ip-address.ts';
 import { counted } from '../../base/values/units.ts';
+import type { ResolvedVm, AddressRange as SharedRange } from '../../kinds/stack.ts';
 import {
   child,
   describeKind,
@@ -112,6 +113,27 @@ export function shareAddresses(vm: LocatedMap, number: number, findings: Finding
     if (changed !== nic.value) shared = withEntry(shared, slot, { ...nic, value: changed });
   }
   return shared === nics.value ? vm : withEntry(vm, 'nics', { ...nics, value: shared });
+}
+
+/** By field path: the ranges of addresses that the members share. */
+export function addressRangesOf(vm: LocatedMap, findings: Findings): ResolvedVm['addressRanges'] {
+  const nics = vm.entries.get('nics')?.value;
+  const found: Record<string, readonly SharedRange[]> = {};
+  for (const [slot, { value: nic }] of nics?.kind === 'map' ? nics.entries : []) {
+    for (const family of ['ipv4', 'ipv6']) {
+      const settings = nic.kind === 'map' ? nic.entries.get(family)?.value : undefined;
+      const range = settings?.kind === 'map' ? settings.entries.get('addresses')?.value : undefined;
+      if (range) found[`nics.${slot}.${family}.address`] = rangesIn(range, findings);
+    }
+  }
+  return Object.keys(found).length > 0 ? found : undefined;
+}
+
+function rangesIn(node: Located, findings: Findings): SharedRange[] {
+  return (node.kind === 'list' ? node.items : [node]).flatMap((part) => {
+    const range = readAddressRange(part, findings);
+    return range ? [{ first: printIp(range.first), last: printIp(range.last), length: range.length }] : [];
+  });
 }
 
 function settled(settings: LocatedMap, number: number, findings: Findings): LocatedMap {

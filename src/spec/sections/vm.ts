@@ -37,7 +37,7 @@ export interface Sort {
 const VM: Sort = { subject: 'a VM', ownKeys: GROUP_KEYS };
 
 export function parseMember(member: Member, relations: Relations, findings: Findings, sort = VM): Candidate {
-  const { address, group, number, at, vmids } = member;
+  const { address, group, number, at, vmids, addressRanges } = member;
   const { tree, placement } = splitPlacement(member.tree, { at, address, findings });
   const alsoKnown = (path: Path) =>
     path.length === 0 ? [...sort.ownKeys, 'nodes', 'placement'] : isDisk(path) ? ['image'] : [];
@@ -54,6 +54,7 @@ export function parseMember(member: Member, relations: Relations, findings: Find
     ...(placement && { placement }),
     ...(sensitive.length > 0 && { sensitive }),
     ...(vmids && fields.vmid === undefined && { vmids }),
+    ...(addressRanges && { addressRanges }),
     ...relations,
     positions: { ...positionsOf(member.tree, at), ...(member.vmidsAt && { vmids: member.vmidsAt }) },
   };

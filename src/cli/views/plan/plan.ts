@@ -138,12 +138,15 @@ function renderRolls({ rolls = [] }: Plan, paint: Paint): string[] {
   return rolls.filter(({ waves }) => waves.length > 1).flatMap((roll) => [paint('dim', describeRoll(roll)), '']);
 }
 
-function describeRoll({ group, atMost, size, pauseMs, onFailure, waves }: Roll): string {
+function describeRoll({ group, atMost, size, pauseMs, onFailure, waves, order: way }: Roll): string {
   const members = waves.flat();
   const pause = pauseMs > 0 ? `, with a pause of ${printDuration(pauseMs)}` : '';
   const failure = onFailure === 'stop' ? '' : ' A member that fails does not stop the others.';
   const named = waves.slice(0, SHOWN_WAVES).map((wave) => wave.map((address) => memberOf(address, group)).join(', '));
   const order = [...named, ...(waves.length > SHOWN_WAVES ? ['…'] : [])].join('; then ');
+  if (way === 'create_first') {
+    return `${group}: ${counted(members.length, 'VM is', 'VMs are')} replaced, ${atMost} at a time: ${order}. The new VM is made first; the old one goes when it is ready${pause}.${failure}`;
+  }
   return `${group}: ${counted(members.length, 'VM becomes', 'VMs become')} unavailable, ${atMost} of ${size} at a time: ${order}. Each must be ready before the next one${pause}.${failure}`;
 }
 

@@ -14,12 +14,16 @@ import { type HookName, hookNamesIn, withHookValues } from '../fields/hooks.ts';
 import { managedNic } from '../ready/checks.ts';
 import type { HookInput } from '../steps.ts';
 import { knownVm } from './look.ts';
+import { besideReplaced } from './replaced.ts';
 
 export const runHook: Action<HookInput> = async (context, input) => {
   const { moment, group, timeoutMs } = input;
   const record = (status: HookStatus, output?: string) => context.hook({ moment, group, status, output });
   if (input.countsAsDone) return record('done', 'It counts as done, because you said so.');
-  const values = valuesOf(context, input);
+  const values = {
+    ...valuesOf(input.ofReplaced ? besideReplaced(context) : context, input),
+    resource: context.address,
+  };
   const run = commandOf(context, input, values);
   const tail = new Tail();
   await record('started');
@@ -49,10 +53,10 @@ export const runHook: Action<HookInput> = async (context, input) => {
 
 type Values = Readonly<Record<HookName, string | undefined>>;
 
-function valuesOf(context: ActionContext, { group, nics }: HookInput): Values {
+function valuesOf(context: ActionContext, { group, nics }: HookInput): Omit<Values, 'resource'> {
   const { name, vmid, node, macs, addresses } = knownVm(context);
   const [address] = addresses[managedNic({ nics }, Object.keys(macs)) ?? ''] ?? [];
-  return { name, address, vmid: String(vmid), node, group: group.replace(/^vm\./, ''), resource: context.address };
+  return { name, address, vmid: String(vmid), node, group: group.replace(/^vm\./, '') };
 }
 
 /** Refused before it starts if it needs what is not known: an argument with a hole in it could mean something else. */

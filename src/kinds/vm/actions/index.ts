@@ -15,6 +15,7 @@ import { migrateVm } from './migrate.ts';
 import { moveDisk } from './move-disk.ts';
 import { awaitReady, restartVm, startVm, stopVm } from './power.ts';
 import { forgetVm, reserveId, takeFrom } from './records.ts';
+import { besideReplaced, removeReplaced, setAside } from './replaced.ts';
 import { removeSeeds, sendSeed } from './seed.ts';
 import { settleChange, settleHandOver, settleMaking } from './settle.ts';
 import { deleteSnapshot, rollBack, takeSnapshot } from './snapshot.ts';
@@ -22,6 +23,14 @@ import { deleteSnapshot, rollBack, takeSnapshot } from './snapshot.ts';
 export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name]> } = {
   'vm.take-from': { label: 'prepare', run: takeFrom },
   'vm.forget': { label: 'prepare', run: forgetVm },
+  'vm.set-aside': { label: 'prepare', run: setAside },
+  'vm.remove-replaced': {
+    label: 'destroy',
+    run: removeReplaced,
+    settle: (context, open) => settleChange(besideReplaced(context), open),
+    occupies: () => ({ kind: 'destroy' }),
+    describe: ({ vmid }) => `then the old VM ${vmid} is destroyed`,
+  },
   'vm.reserve': { label: 'prepare', run: reserveId, claims: ({ vmid, planned }) => vmid ?? planned },
   'vm.clone': { label: 'clone', run: cloneVm, settle: settleMaking, occupies: occupiedByClone },
   'vm.create': { label: 'create', run: createVm, settle: settleMaking },

@@ -27,11 +27,11 @@ export const forgetVm: Action<object> = async (context) => {
 };
 
 /** Chooses and records an id before anything is sent. A request of an earlier run that may still arrive keeps its id. */
-export const reserveId: Action<ReserveInput> = async (context, { node, name, ...ids }) => {
+export const reserveId: Action<ReserveInput> = async (context, { node, name, given, ...ids }) => {
   const recorded = context.recorded();
   if (recorded?.uuid !== undefined || recorded?.nonce !== undefined) return;
   const vmid = await patiently(context, () => chooseId(context, ids));
-  await context.learn({ vmid, node, name, phase: 'creating' });
+  await context.learn({ vmid, node, name, phase: 'creating', ...(given && { given }) });
 };
 
 /** The requested id, the one that the plan chose, or the lowest free one of this run. Proxmox still has the last word. */

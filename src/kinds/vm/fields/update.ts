@@ -33,6 +33,11 @@ export const updateFields = z
         'when_template_changes replaces a member, with its disks, once clone.template means another template than the member was made from. never is the default: the plan says which members are behind.',
       effect: 'none',
     }),
+    order: field(z.enum(['destroy_first', 'create_first']).optional(), {
+      description:
+        'destroy_first (the default) replaces a member in its place: it keeps its ID and addresses. create_first makes the new VM with a spare ID and spare addresses of the ranges, and the old one goes once the new one is ready.',
+      effect: 'none',
+    }),
   })
   .describe('How the group changes while it runs. `rollout.update` sets it for all groups.');
 

@@ -206,6 +206,7 @@ export function reserveStep(
     name: vm.fields.name,
     ...choice,
     ...(vmids && { vmids: free.length > 0 ? free : vmids }),
+    ...(vm.given && { given: vm.given }),
   });
 }
 

@@ -17,6 +17,8 @@ export interface HookedVm {
   readonly change: HookInput['change'];
   /** That an earlier run began and did not end. */
   readonly open: OutageRecord | undefined;
+  /** `before_stop` is about the old VM, beside which the new one has been made. */
+  readonly ofReplaced?: boolean;
 }
 
 /** Undefined where the file has none, a run has finished it already, or none is to run. */
@@ -33,6 +35,7 @@ export function hookStep(vm: HookedVm, moment: HookMoment, choice: HookChoice = 
     group: vm.group,
     change: vm.change,
     ...(vm.nics && { nics: vm.nics }),
+    ...(vm.ofReplaced && { ofReplaced: true as const }),
     ...(isUnknown && (names(choice.done) ? { countsAsDone: true as const } : { endUnknown: true as const })),
   };
   return vmStep(vm.address, 'vm.hook', input, { part: moment });

@@ -1,5 +1,5 @@
 /** VMs whose address changed because their group was renamed (`formerly`). Pure. */
-import { type Address, keptAddress } from '../../../base/address.ts';
+import { type Address, keptAddress, replacedAddress } from '../../../base/address.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { VmRecord } from '../record.ts';
@@ -7,14 +7,17 @@ import type { VmRecord } from '../record.ts';
 /** The address under which the state still has this VM, if its group was renamed since. */
 export function formerAddress(vm: ResolvedVm | undefined, state: StackState): Address | undefined {
   if (!vm || state.vms[vm.address]) return undefined;
-  return vm.formerly.find((address) => state.vms[address] ?? state.vms[keptAddress(address)]);
+  const isKnown = (address: Address) =>
+    state.vms[address] ?? state.vms[keptAddress(address)] ?? state.vms[replacedAddress(address)];
+  return vm.formerly.find(isKnown);
 }
 
-/** What is recorded of a VM, and of the one that holds its kept disks: address before and after. */
+/** What is recorded of a VM, of the one that holds its kept disks, and of the one it replaces: address before and after. */
 export function movedRecords(from: Address, to: Address): [Address, Address][] {
   return [
     [from, to],
     [keptAddress(from), keptAddress(to)],
+    [replacedAddress(from), replacedAddress(to)],
   ];
 }
 

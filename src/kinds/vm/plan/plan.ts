@@ -1,5 +1,5 @@
 /** The plan of the VMs of a stack: one change per VM, what each VM uses, and the VMs that left the file. Pure. */
-import { type Address, covers } from '../../../base/address.ts';
+import { type Address, covers, replacedAddress } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { Change } from '../../change.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
@@ -32,6 +32,7 @@ import { forkedVms, forkProblem } from './checks/forks.ts';
 import { halfMadeProblem, halfMadeVms, lockWarnings } from './checks/locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './checks/lost-vms.ts';
 import { uncheckedModel } from './checks/processors.ts';
+import { besideOld, createsFirst, oldProblem, type SetAside, Spares, setAsideOf, withOld } from './create-first.ts';
 import { chained } from './creation.ts';
 import { currentMacs } from './current-macs.ts';
 import type { VmPlan } from './desired-vm.ts';
@@ -44,7 +45,7 @@ import { planVm } from './verdict.ts';
 
 export function planVms(unplaced: PlanContext): KindPlan {
   const { stack, chosen, problems: unplaceable } = placeVms(unplaced);
-  const context = withTemplateChanges({ ...unplaced, stack });
+  const context = { ...withTemplateChanges({ ...unplaced, stack }), spares: new Spares() };
   const { observed, findings, options } = context;
   findings.problems.push(...unplaceable);
   const selected = stack.vms.filter((vm) => context.isSelected(vm.address) && vm.fields.node !== NODE_NOT_CHOSEN);
@@ -78,9 +79,11 @@ export function planVms(unplaced: PlanContext): KindPlan {
   }
   checkRoom(observed, findings);
   findings.problems.push(...context.ids.problems());
-  const removed = [...removedMachines(context, ['vm'], WORDS_OF_REMOVAL), ...removedHolders(context)];
+  const removed = [...removedMachines(context, ['vm', 'replaced'], WORDS_OF_REMOVAL), ...removedHolders(context)];
   const addresses = checkAddresses(
-    selected.filter((vm) => !lost.some(({ desired }) => desired === vm)),
+    selected
+      .filter((vm) => !lost.some(({ desired }) => desired === vm))
+      .map((vm) => context.spares.besides.get(vm.address) ?? vm),
     context,
   );
   const rolls = { stack, state: context.state, observed, replace: options.replace, hooks: options.hooks };
@@ -199,7 +202,9 @@ function usesOf(vm: ResolvedVm, steps: readonly Step[], observed: Observed): str
   return [...mappingsUsed(vm, observed), ...volumesUsed(vm), ...templates, ...vm.after.map(machineToken)];
 }
 
-function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
+type OneContext = PlanContext & { readonly spares: Spares };
+
+function planOne(vm: ResolvedVm, context: OneContext): VmPlan | undefined {
   const { stack, state, options, findings } = context;
   const recorded = state.vms[vm.address];
   const common = {
@@ -218,11 +223,28 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
   const observedVm = context.observed.vms.get(vm.address);
   const before = findings.problems.length;
   const held = carriedFrom(holdingOf(vm.address, context), vm, observedVm, findings.problems);
+  const old = setAsideOf(vm.address, context);
+  const oldOne = old && oldProblem(vm, old);
+  if (oldOne) findings.problems.push(oldOne);
   if (findings.problems.length > before) return undefined;
   if (!recorded || !context.isReplaced(vm.address)) {
     const isBegun = !recorded || isCreationUnfinished(recorded);
     const takenOverMacs = isBegun ? state.outages?.[vm.address]?.keeps?.macs : undefined;
-    return renamed(vm, context, planVm({ ...common, recorded, carried: held, takenOverMacs }, findings));
+    // An interrupted run set the old VM aside and chose nothing for the new one yet.
+    const isOpen = old && !recorded;
+    const beside = isOpen ? besideOld(vm, context, findings.problems) : vm;
+    const plan = planVm({ ...common, vm: beside, recorded, carried: held, takenOverMacs }, findings);
+    if (findings.problems.length > before) return undefined;
+    return renamed(vm, context, plan && old ? withOld(beside, plan, old, false, '') : plan);
+  }
+  if (!old && createsFirst(vm, recorded, observedVm, context)) {
+    const first: SetAside = { address: replacedAddress(vm.address), recorded, found: observedVm };
+    const beside = besideOld(vm, context, findings.problems);
+    const problem = held ? undefined : oldProblem(vm, first);
+    if (problem) findings.problems.push(problem);
+    const plan = planVm({ ...common, vm: beside, recorded: undefined, carried: held }, findings);
+    if (!plan || findings.problems.length > before) return undefined;
+    return renamed(vm, context, withOld(beside, plan, first, true, replaceReason(vm, context)));
   }
   const replacement = carriedThrough(vm, { ...context, recorded, observedVm }, held);
   const { carried } = replacement;
@@ -237,7 +259,8 @@ function planOne(vm: ResolvedVm, context: PlanContext): VmPlan | undefined {
     reason: `${replaceReason(vm, context)}${newId(made.change.vmid, recorded.vmid)}`,
     ...destroyed(observedVm, carried?.slots),
   };
-  return renamed(vm, context, { change, steps: chained([...replacement.steps, ...made.steps]) });
+  const plan = { change, steps: chained([...replacement.steps, ...made.steps]) };
+  return renamed(vm, context, old ? withOld(vm, plan, old, false, '') : plan);
 }
 
 function replaceReason({ address, fields }: ResolvedVm, { options: { replace = [] }, state }: PlanContext): string {

@@ -1,5 +1,5 @@
 /** Removes machines that left the file; in a destroy all of them, in reverse order of creation. Pure. */
-import { type Address, type AddressKind, keeperOf, kindOf } from '../../../base/address.ts';
+import { type Address, type AddressKind, keeperOf, kindOf, mainAddress } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
@@ -28,31 +28,34 @@ export function removedMachines(
   reasons: Readonly<Record<'forget' | 'delete' | 'keep', string>>,
 ): ResourcePlan[] {
   const inFile = new Set<string>(machinesOf(stack).map(({ address }) => address));
-  return recordedOf(state, prefixes)
-    .filter(([address]) => !inFile.has(address) && isSelected(address))
-    .map(([address, recorded]): ResourcePlan => {
-      const observedVm = observed.vms.get(address);
-      const kind = observedVm?.kind === 'gone' ? 'forget' : options.allowDelete ? 'delete' : 'keep';
-      const { destroyData = [] } = options;
-      const keeping = { address, vm: undefined, recorded, observedVm, destroyData };
-      const problem = kind === 'delete' ? keptProblem(keeping, keptVolumes(keeping), 'apply') : undefined;
-      if (problem) findings.problems.push(problem);
-      return {
-        change: {
-          address,
-          kind,
-          // An earlier version of a template was renamed.
-          name: (observedVm?.kind === 'present' ? observedVm.vm.current.get('name') : undefined) ?? recorded.name,
-          node: recorded.node,
-          vmid: recorded.vmid,
-          reason: reasons[kind],
-          ...UNDETAILED,
-          ...(kind === 'delete' && destroyed(observedVm)),
-        },
-        steps: kind === 'keep' ? [] : [destroyStep(address, 'shutdown')],
-        isRemoval: true,
-      };
-    });
+  return (
+    recordedOf(state, prefixes)
+      // The old one of a VM that is in the file goes with the steps of that VM.
+      .filter(([address]) => !inFile.has(mainAddress(address)) && isChosen(address, isSelected))
+      .map(([address, recorded]): ResourcePlan => {
+        const observedVm = observed.vms.get(address);
+        const kind = observedVm?.kind === 'gone' ? 'forget' : options.allowDelete ? 'delete' : 'keep';
+        const { destroyData = [] } = options;
+        const keeping = { address, vm: undefined, recorded, observedVm, destroyData };
+        const problem = kind === 'delete' ? keptProblem(keeping, keptVolumes(keeping), 'apply') : undefined;
+        if (problem) findings.problems.push(problem);
+        return {
+          change: {
+            address,
+            kind,
+            // An earlier version of a template was renamed.
+            name: (observedVm?.kind === 'present' ? observedVm.vm.current.get('name') : undefined) ?? recorded.name,
+            node: recorded.node,
+            vmid: recorded.vmid,
+            reason: reasons[kind],
+            ...UNDETAILED,
+            ...(kind === 'delete' && destroyed(observedVm)),
+          },
+          steps: kind === 'keep' ? [] : [destroyStep(address, 'shutdown')],
+          isRemoval: true,
+        };
+      })
+  );
 }
 
 /** Holders of kept disks whose VM is no longer in the file. */
@@ -115,7 +118,7 @@ function holderRemoval(
 
 export function destroyMachines(context: DestroyContext, prefixes: readonly AddressKind[]): KindPlan {
   const { stack, state, observed, isSelected } = context;
-  const removed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isSelected(address));
+  const removed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isChosen(address, isSelected));
   const desired = new Map(stack.vms.map((vm) => [vm.address, vm]));
   const problems = removed.flatMap(([address, recorded]) => {
     const observedVm = observed.vms.get(address);
@@ -150,6 +153,11 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
     problems: [...problems, ...holders.flatMap(({ problem }) => problem ?? []), ...forkProblem(taken, context)],
     warnings,
   };
+}
+
+/** Whoever names a VM also means the one that it replaces. */
+function isChosen(address: Address, isSelected: (address: Address) => boolean): boolean {
+  return isSelected(address) || isSelected(mainAddress(address));
 }
 
 function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Address, VmRecord][] {

@@ -2,7 +2,7 @@
  * Which VMs a plan makes unavailable, and in which order. Members of a group take turns: the next one goes down when one of
  * those before is ready again, and none goes down while a member that this plan creates or starts is not up yet. Pure.
  */
-import { type Address, covers, parseAddress } from '../../../base/address.ts';
+import { type Address, covers, parseAddress, replacedAddress } from '../../../base/address.ts';
 import type { HookChoice } from '../../change.ts';
 import type { ResourcePlan } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
@@ -30,6 +30,7 @@ export function updateOf({ fields }: ResolvedVm, rollout: Rollout): Update {
     pause: written.pause ?? 0,
     on_failure: written.on_failure ?? 'stop',
     replace: written.replace ?? 'never',
+    order: written.order ?? 'destroy_first',
   };
 }
 
@@ -101,7 +102,8 @@ function openOutage({ address, fields }: ResolvedVm, { outages = {} }: StackStat
 function broughtBack(vm: ResolvedVm, plan: ResourcePlan, { stack }: RollContext): ResourcePlan {
   if (plan.steps.some(({ action }) => action === 'vm.ready') || !plan.change) return plan;
   const last = plan.steps.at(-1);
-  const ready = { ...readyStep(vm, stack.rollout.timeouts.readyMs), needs: last ? [last.id] : [] };
+  const wait = readyStep(vm, stack.rollout.timeouts.readyMs);
+  const ready = { ...wait, needs: last ? [last.id] : [] };
   const { change } = plan;
   const isIdle = change.kind === 'none';
   return {
@@ -109,12 +111,19 @@ function broughtBack(vm: ResolvedVm, plan: ResourcePlan, { stack }: RollContext)
     change: isIdle
       ? { ...change, kind: 'update', reason: 'An earlier run made it unavailable and did not finish.' }
       : change,
-    steps: [...plan.steps, ready],
+    // The old VM goes only when the new one is ready.
+    steps:
+      last && isEndOfOld(last)
+        ? chained([...plan.steps.slice(0, -1), wait, last], [wait, last])
+        : [...plan.steps, ready],
   };
 }
 
+/** The last step of a VM that was made beside the one that it replaces. */
+const isEndOfOld = ({ action }: Step) => action === 'vm.remove-replaced';
+
 /** Before it goes down, and after it is ready again. A VM that is created has not been ready before. */
-function withHooks(member: Member, isTakenDown: boolean, { hooks, state }: RollContext): ResourcePlan {
+function withHooks(member: Member, isTakenDown: boolean, { hooks, state, observed }: RollContext): ResourcePlan {
   const { vm, plan, open } = member;
   const { address, fields } = vm;
   const wasStopped = state.vms[address]?.lastApplied.power === 'stopped';
@@ -128,10 +137,18 @@ function withHooks(member: Member, isTakenDown: boolean, { hooks, state }: RollC
     change,
     open,
   };
-  const before = isTakenDown ? hookStep(hooked, 'before_stop', hooks) : undefined;
+  const isBeside = plan.steps.some(isEndOfOld);
+  const isStopped = isBeside ? isOldRunning(vm.address, observed) : isTakenDown;
+  const before = isStopped ? hookStep({ ...hooked, ofReplaced: isBeside }, 'before_stop', hooks) : undefined;
   const isBack = comesUp(member) && (isTakenDown || open !== undefined || wasStopped || change === 'replace');
   const after = isBack ? hookStep(hooked, 'after_ready', hooks) : undefined;
   return withHookSteps(plan, before, after);
+}
+
+/** The old VM, which is set aside already or will be. */
+function isOldRunning(address: Address, { vms }: Observed): boolean {
+  const found = vms.get(replacedAddress(address)) ?? vms.get(address);
+  return found?.kind === 'present' && found.vm.running;
 }
 
 /** A member that leaves the file takes its leave like one that is restarted. */
@@ -155,12 +172,22 @@ export function withRemovalHooks(plan: ResourcePlan, context: RollContext): Reso
 
 function withHookSteps(plan: ResourcePlan, before: Step | undefined, after: Step | undefined): ResourcePlan {
   if (!before && !after) return plan;
-  const at = plan.steps.findIndex(({ action }) => TAKES_DOWN.has(action));
+  const isBeside = plan.steps.some(isEndOfOld);
+  const at = plan.steps.findIndex((step) => (isBeside ? isEndOfOld(step) : TAKES_DOWN.has(step.action)));
+  if (isBeside)
+    return hooked(plan, [...plan.steps.slice(0, at), after, before, ...plan.steps.slice(at)], [after, before]);
   const [ahead, rest] = before ? [plan.steps.slice(0, at), plan.steps.slice(at)] : [plan.steps, []];
-  const steps = chained(
-    [...ahead, ...(before ? [before] : []), ...rest, ...(after ? [after] : [])],
-    [before, rest[0], after],
-  );
+  return hooked(plan, [...ahead, before, ...rest, after], [before, rest[0], after]);
+}
+
+/** With these steps; the new ones wait for the step ahead of them, and so does what follows. */
+function hooked(
+  plan: ResourcePlan,
+  given: readonly (Step | undefined)[],
+  waiting: readonly (Step | undefined)[],
+): ResourcePlan {
+  const all = given.filter((step) => step !== undefined);
+  const steps = chained(all, [...waiting, ...all.filter(isEndOfOld)]);
   const hooks = plannedHooks(steps, plan.change?.name ?? '');
   return { ...plan, steps, ...(plan.change && { change: { ...plan.change, hooks } }) };
 }
@@ -177,11 +204,16 @@ function chained(steps: readonly Step[], waiting: readonly (Step | undefined)[])
 /** Recorded from the first step that takes it down, or takes its record away, until the last one, whichever run began it. */
 function ended(plan: ResourcePlan, { vm, open }: Member, { state, observed }: RollContext): ResourcePlan {
   const { steps, change } = plan;
-  const recorded = change?.kind === 'replace' ? state.vms[vm.address] : undefined;
+  const isBeside = steps.some(isEndOfOld);
+  const recorded = change?.kind === 'replace' && !isBeside ? state.vms[vm.address] : undefined;
   const first = steps.findIndex(({ outage, action }) => outage || (recorded && action === 'vm.destroy'));
   if (first < 0 && !open && !steps.some(({ action }) => action === 'vm.hook')) return plan;
   const keeps = recorded && {
-    keeps: { vmid: recorded.vmid, macs: currentMacs(recorded, observed.vms.get(vm.address)) },
+    keeps: {
+      vmid: recorded.vmid,
+      macs: currentMacs(recorded, observed.vms.get(vm.address)),
+      ...(recorded.given && { given: recorded.given }),
+    },
   };
   const begins = { group: `vm.${vm.group}`, ...keeps };
   return {
@@ -203,6 +235,8 @@ function changeOf({ change, steps }: ResourcePlan): HookInput['change'] {
 }
 
 function goesDown({ vm, plan }: Member, { vms }: Observed): boolean {
+  // A new VM beside the old one takes its turn like the others, although nothing is unavailable meanwhile.
+  if (plan.steps.some(isEndOfOld)) return true;
   const found = vms.get(vm.address);
   return found?.kind === 'present' && found.vm.running && plan.steps.some(({ action }) => TAKES_DOWN.has(action));
 }
@@ -228,7 +262,12 @@ function outageOf(vm: ResolvedVm, { stack, replace = [] }: RollContext): Outage 
 
 function marked(steps: readonly Step[], outage: Outage): Step[] {
   // What runs before it goes down takes it out of service already.
-  const first = steps.findIndex(({ action }) => TAKES_DOWN.has(action) || action === 'vm.hook');
+  const isBeside = steps.some(isEndOfOld);
+  const first = isBeside ? 0 : steps.findIndex(({ action }) => TAKES_DOWN.has(action) || action === 'vm.hook');
+  if (isBeside)
+    return steps.map((step, index) =>
+      index === first ? { ...step, outage: { ...outage, order: 'create_first' } } : step,
+    );
   return steps.map((step, index) => (index === first ? { ...step, outage } : step));
 }
 

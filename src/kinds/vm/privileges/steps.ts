@@ -53,6 +53,13 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
   'vm.forget': { needs: () => [] },
   'vm.reserve': { needs: () => [] },
   'vm.hook': { needs: () => [] },
+  'vm.set-aside': { needs: () => [] },
+  'vm.remove-replaced': {
+    needs: ({ vmid }) => {
+      const paths = on(`/vms/${vmid}`);
+      return [look(paths), need('VM.Allocate', paths, WHOLE), need('VM.PowerMgmt', paths, WHOLE)];
+    },
+  },
   'vm.clone': {
     needs: (input, before, { rules, templateValues }) => {
       const { vmid } = input.source;

@@ -197,6 +197,12 @@ function macsThatChanged(runs: Awaited<ReturnType<typeof readRuns>>): Map<string
   const replaced = new Map<string, Record<string, string>>();
   const changed = new Map<string, Set<string>>();
   for (const event of runs.flatMap(({ events }) => events)) {
+    if (event.event === 'moved') {
+      // The new VM beside an old one is another one.
+      const moved = first.get(event.from);
+      first.delete(event.from);
+      if (moved) first.set(event.to, moved);
+    }
     if (!('patch' in event) || !event.patch || !('address' in event.patch)) continue;
     const { address, vm } = event.patch;
     if (vm === null) {

@@ -25,6 +25,7 @@ import type { StackState } from '../../../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import type { ResolvedSecret } from '../../../../src/kinds/vm/config/desired-config.ts';
 import { type SecretField, secretFieldsOf } from '../../../../src/kinds/vm/fields/secrets.ts';
+import { withGivenAddresses } from '../../../../src/kinds/vm/plan/given-addresses.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
 import {
@@ -309,7 +310,9 @@ export class Scene {
     // However a run ends, its process is gone; a lock that it could not give back is one of a dead process.
     if (end.kind === 'killed' || this.#shared) this.abandonLock();
     const addresses = await this.#addresses(stack);
-    const unmet = unmetFields(stack, addresses, secretsOf(stack));
+    const { state } = await this.look(() => recallState(this.store, stack.name));
+    const given = withGivenAddresses(stack, state);
+    const unmet = unmetFields(given, addresses, secretsOf(stack));
     this.wireViolations.push(...wireViolationsIn(this.#exchanges, unmetIn(unmet)));
     for (const { address, configs } of this.#compared) {
       const [vmid] = [...addresses].find(([, each]) => each === address) ?? [];

@@ -21,6 +21,11 @@ const CLONED = `  web:
     cloud_init: { user: ops }
     ready: { agent: true, cloud_init: true }
 `;
+/** With a spare ID and a spare address. */
+const BESIDE = CLONED.replace('vmid: 401', 'vmids: 401-402\n    update: { order: create_first }').replace(
+  'address: 10.0.30.11/24',
+  'addresses: 10.0.30.11-10.0.30.12/24',
+);
 const CHANGED = CLONED.replace('cores: 4', 'cores: 6')
   .replace('vlan: 30', 'vlan: 31')
   .replace('size: 20GiB }', 'size: 30GiB }, scsi1: { storage: local-lvm, size: 1GiB }')
@@ -132,6 +137,13 @@ const SCENARIOS_OF_VMS: readonly Scenario[] = [
     phases: [
       apply('is made', WITH_DATA),
       { ...apply('is replaced and gets it back', WITH_DATA), options: { replace: ['vm.db'] } },
+    ],
+  },
+  {
+    name: 'a VM that is replaced by one beside it',
+    phases: [
+      apply('is made', BESIDE),
+      { ...apply('goes when the new one is ready', BESIDE), options: { replace: ['vm.web'] } },
     ],
   },
   { name: 'a VM created from an image', phases: [apply('is made', CREATED), destroy('is destroyed', CREATED)] },
