@@ -7,8 +7,9 @@ const allowed = {
   state: ['base', 'kinds', 'spec'],
   engine: ['base', 'pve', 'kinds', 'spec', 'state'],
   local: ['base', 'pve', 'kinds', 'spec', 'state', 'engine'],
-  cli: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'ui', 'simulator'],
-  provider: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local'],
+  convert: ['base'],
+  cli: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'ui', 'simulator', 'convert'],
+  provider: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'convert'],
   ui: ['base', 'kinds', 'state', 'engine'],
 };
 
@@ -45,11 +46,21 @@ const publicEngine = {
   to: { path: '^src/engine/', pathNot: '^src/engine/index\\.ts$' },
 };
 
+/** The provider needs to know which resources of other providers there are, and nothing of their translation. */
+const mappingOnly = {
+  name: 'provider-uses-mapping',
+  comment: 'src/provider may import from src/convert only mapping/sources.ts',
+  severity: 'error',
+  from: { path: '^src/provider/', pathNot: '\\.test\\.ts$|/testing/' },
+  to: { path: '^src/convert/', pathNot: '^src/convert/mapping/sources\\.ts$' },
+};
+
 module.exports = {
   forbidden: [
     ...layering,
     simulator,
     publicEngine,
+    mappingOnly,
     {
       name: 'no-circular',
       severity: 'error',

@@ -12,6 +12,7 @@ import { commandReference } from './docs/command-reference.ts';
 import { fidelity } from './docs/fidelity.ts';
 import { jsonReference, jsonSchemaFiles } from './docs/json-documents.ts';
 import { manPage } from './docs/man-page.ts';
+import { mappingParts } from './docs/mapping-reference.ts';
 import { type GeneratedParts, withGeneratedParts } from './docs/markdown.ts';
 import {
   changingPrivileges,
@@ -38,6 +39,7 @@ export async function generatedPages(): Promise<{ path: string; present: string;
       readings: readingPrivileges(),
       releases: changingPrivileges(),
     },
+    'docs/provider/guides/coming-from-bpg-or-telmate.md': mappingParts(),
     'docs/guide/upgrading-proxmox.md': { lost: lostWithNine(), providers: providerFacts() },
   };
   const inParts = Object.entries(pages).map(async ([path, parts]) => {

@@ -47,4 +47,24 @@ Examples:
     options: [{ flags: '--accept-identity', about: 'accept a VM whose uuid has changed, after a restore from backup' }],
     load: async () => (await import('./commands/import/import.ts')).runImport,
   },
+  {
+    name: 'convert',
+    about: 'translate a Terraform configuration for bpg or Telmate, and list the traps in it; contacts no server',
+    arguments: [{ name: '[dir]', about: 'the directory of the configuration (default: this one)' }],
+    options: [
+      { flags: '--out <directory>', about: 'write the converted tree into this new directory' },
+      { flags: '--in-place', about: 'change the files; the old ones go to .before-convert' },
+      { flags: '--lint-only', about: 'only list the traps' },
+    ],
+    help: `
+Without --out and --in-place, it only reports. What it cannot translate stays in place as a comment, with the reason.
+
+Exit codes: 0 everything is translated, 2 something is left for you (with --lint-only: there are traps), 1 failed.
+
+Examples:
+  proxwright convert infra                     report what would change
+  proxwright convert infra --out infra-new     then: cd infra-new && terraform init && terraform plan
+  proxwright convert infra --lint-only --json`,
+    load: async () => (await import('./commands/convert.ts')).runConvert,
+  },
 ];

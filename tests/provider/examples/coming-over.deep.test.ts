@@ -2,10 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { silentLogger } from '../../../src/base/log.ts';
-import { createProvider } from '../../../src/provider/index.ts';
-import { PROVIDER_ADDRESS, reattach } from '../../../src/provider/testing/reattach.ts';
-import type { RunResult } from '../../../src/provider/testing/terraform.ts';
+import { type Former, formerState, runBesideFormer } from '../terraform/support/former.ts';
 import { vm } from '../terraform/support/hcl.ts';
 import { HOSTS } from '../terraform/support/hosts.ts';
 import { problems, Scene } from '../terraform/support/scene.ts';
@@ -18,13 +15,6 @@ const WEB = {
   nics: { net0: { bridge: 'vmbr0' } },
 };
 
-interface Former {
-  readonly type: string;
-  readonly provider: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-}
-
-/** As much of a state of theirs as matters here. */
 const FORMER: readonly Former[] = [
   {
     type: 'proxmox_virtual_environment_vm',
@@ -44,25 +34,6 @@ const FORMER: readonly Former[] = [
   },
 ];
 
-function stateOf({ type, provider, attributes }: Former): string {
-  return JSON.stringify({
-    version: 4,
-    terraform_version: '1.8.0',
-    serial: 1,
-    lineage: '6f0c5c1e-1f2a-4a0f-8c0e-3a54e0a0b111',
-    outputs: {},
-    resources: [
-      {
-        mode: 'managed',
-        type,
-        name: 'web',
-        provider: `provider["${provider}"]`,
-        instances: [{ schema_version: 0, attributes }],
-      },
-    ],
-  });
-}
-
 describe.each(HOSTS)('a VM of another provider under $name $version', (host) => {
   let scene: Scene;
 
@@ -73,25 +44,10 @@ describe.each(HOSTS)('a VM of another provider under $name $version', (host) => 
 
   afterEach(() => scene.close());
 
-  /** The former provider is one that Terraform may ask for its schema; it is asked for nothing else. */
-  async function run(args: readonly string[], former: string): Promise<RunResult> {
-    const environment = { ...scene.environment };
-    const provider = await createProvider({ log: silentLogger, environment, directory: scene.workspace.directory });
-    const attached = await reattach(provider);
-    const plugins = JSON.parse(attached.environment.TF_REATTACH_PROVIDERS) as Record<string, unknown>;
-    const ours = plugins[PROVIDER_ADDRESS];
-    // OpenTofu looks for the same provider in a registry of its own.
-    const others = [former, former.replace('registry.terraform.io', 'registry.opentofu.org')];
-    const both = { ...plugins, ...Object.fromEntries(others.map((address) => [address, ours])) };
-    try {
-      return await scene.workspace.run(args, { TF_REATTACH_PROVIDERS: JSON.stringify(both) });
-    } finally {
-      attached.close();
-    }
-  }
+  const run = (args: readonly string[], former: string) => runBesideFormer(scene, args, former);
 
   it.each(FORMER)('is taken over from a $type by a moved block', async (former) => {
-    await writeFile(join(scene.workspace.directory, 'terraform.tfstate'), stateOf(former));
+    await writeFile(join(scene.workspace.directory, 'terraform.tfstate'), formerState([{ ...former, name: 'web' }]));
     await scene.write(vm('web', WEB), `moved {\n  from = ${former.type}.web\n  to   = proxwright_vm.web\n}\n`);
     const before = new Map(scene.configOf('web'));
     // Without the read that takes it over, the provider does not know whose VM that is.

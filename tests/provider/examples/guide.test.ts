@@ -4,11 +4,12 @@ import { VM_SCHEMA } from '../../../src/provider/kinds/vm/schema.ts';
 import type { Attributes } from '../../../src/provider/schema/model.ts';
 import { codeIn, page } from '../../docs-pages.ts';
 
-const SLOT = /^(ide|sata|scsi|virtio|net|hostpci|usb|serial)\d+$/;
+const SLOT = /^(ide|sata|scsi|virtio|net|hostpci|usb|serial|virtiofs|numa)\d+$/;
 /** Names in our column that are not attributes of a VM: Proxmox keys, Terraform words, the provider block, other resources. */
 const FOREIGN = new Set([
   ...['acpi', 'import', 'cicustom', 'connection', 'host', 'self', 'rollout', 'retry', 'true'],
-  ...['proxwright_image', 'proxwright_template', 'noble'],
+  ...['proxwright_image', 'proxwright_template', 'disk_move', 'arch', 'shares', 'ivshmem', 'false'],
+  ...['lifecycle', 'replace_triggered_by', 'proxwright', 'drain', 'rebalance', 'limits'],
 ]);
 
 function namesOf(attributes: Attributes): string[] {
@@ -20,8 +21,11 @@ function namesOf(attributes: Attributes): string[] {
 
 /** Names in the last column of the tables about VMs. */
 function namedHere(text: string): string[] {
-  const [, bpg = '', telmate = ''] = text.split(/^## From .*$/m);
-  const rows = `${bpg}${telmate.split(/^## /m)[0]}`.split('\n').filter((line) => line.startsWith('| '));
+  const [, ...sections] = text.split(/^## (?=From )/m);
+  const vms = sections.filter((section) => !section.includes('_download_file'));
+  const rows = vms
+    .flatMap((section) => (section.split(/^## /m)[0] ?? '').split('\n').slice(1))
+    .filter((line) => line.startsWith('| '));
   const cells = rows.slice(1).map((row) => row.split(/(?<!\\)\|/).at(-2) ?? '');
   return cells
     .flatMap(codeIn)

@@ -3,6 +3,7 @@
  * recognizes it by its task, and does not start it again. A file that existed before its resource is never deleted.
  */
 import { ProxwrightError } from '../../../base/errors.ts';
+import { sourceOf } from '../../../convert/mapping/sources.ts';
 import { placeOfVolume } from '../../../kinds/image/file.ts';
 import type { FileRecord } from '../../../kinds/image/record.ts';
 import { fileKey, isSameFile } from '../../../kinds/image/record.ts';
@@ -13,7 +14,7 @@ import { type EngineWork, runEngine } from '../../adapter/engine-run.ts';
 import type { Applied, Held, Planned, ResourceKind } from '../../adapter/kind.ts';
 import { resourceOf } from '../../adapter/resource.ts';
 import { type CtyObject, objectOf } from '../../cty/value.ts';
-import type { ProviderDiagnostic, ResourceType } from '../../provider.ts';
+import type { MoveRequest, ProviderDiagnostic, ResourceType } from '../../provider.ts';
 import { diagnosticAt } from '../../values/diagnostics.ts';
 import { nothingOf } from '../../values/from-fields.ts';
 import { EMPTY_STACK } from '../empty-stack.ts';
@@ -49,7 +50,35 @@ export function imageKind(): ResourceKind<DesiredImage, ImagePrivate> {
     update,
     destroy,
     import: importFile,
+    move: movedImage,
   };
+}
+
+/** From `proxmox_virtual_environment_download_file`: the same file. It existed before, so destroying the resource leaves it. */
+function movedImage({ sourceType, sourceState }: MoveRequest): Held<ImagePrivate> {
+  const known = sourceOf(sourceType)?.to === 'proxwright_image';
+  const source: Readonly<Record<string, unknown>> = isRecord(sourceState) ? sourceState : {};
+  const text = (name: string) =>
+    typeof source[name] === 'string' && source[name] !== '' ? String(source[name]) : null;
+  const [id, node, algorithm] = [text('id'), text('node_name'), text('checksum_algorithm')];
+  if (!known || id === null || node === null) {
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      detail: `A ${sourceType} cannot become a proxwright_image.`,
+      hint: 'Remove it from the state and import the file: terraform state rm, then terraform import ADDRESS node/volume.',
+    });
+  }
+  const { storage, content, file } = placeOfVolume(id);
+  const checksum = (name: string) => (algorithm === name ? text('checksum') : null);
+  const shown = {
+    ...nothingOf(IMAGE_SCHEMA.attributes),
+    ...{ id, node, storage, content, file, url: text('url'), sha256: checksum('sha256'), sha512: checksum('sha512') },
+  };
+  return { state: objectOf(Object.entries(shown)), kept: { brought: false, shared: false } };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Whether the file exists, and is still the one that was recorded. */

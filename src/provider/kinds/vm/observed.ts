@@ -1,5 +1,6 @@
 /** A VM as the cluster has it, in the host's terms: does it exist, is it the same one, what differs, and taking one over. */
 import { ProxwrightError } from '../../../base/errors.ts';
+import { sourceOf } from '../../../convert/mapping/sources.ts';
 import { fieldsOfVm, type Observed, observe } from '../../../engine/index.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { findCloudInitDrive } from '../../../kinds/vm/config/disks.ts';
@@ -154,22 +155,12 @@ export async function findVmToImport(deps: Deps, id: string): Promise<VmObserved
   });
 }
 
-/** Where the resources of other providers keep the id of their VM; the last number counts (`pve1/qemu/101`). */
-const ID_ATTRIBUTES: ReadonlyMap<string, readonly string[]> = new Map([
-  ['proxmox_virtual_environment_vm', ['vm_id', 'id']],
-  ['proxmox_virtual_environment_vm2', ['id']],
-  ['proxmox_virtual_environment_cloned_vm', ['id']],
-  ['proxmox_vm', ['id']],
-  ['proxmox_cloned_vm', ['id']],
-  ['proxmox_vm_qemu', ['vmid', 'id']],
-]);
-
 /** The vmid of another provider's VM. Its node does not matter: the VM may have been migrated. */
 export function movedVmid({ sourceType, sourceState }: MoveRequest): number {
   const source = isRecord(sourceState) ? sourceState : {};
-  const numbers = (ID_ATTRIBUTES.get(sourceType) ?? []).map(
-    (name) => /[1-9]\d*$/.exec(String(source[name] ?? ''))?.[0],
-  );
+  // The last number counts: `pve1/qemu/101`.
+  const names = sourceOf(sourceType)?.vmidFrom ?? [];
+  const numbers = names.map((name) => /[1-9]\d*$/.exec(String(source[name] ?? ''))?.[0]);
   const id = numbers.find((text) => text !== undefined);
   if (id !== undefined) return Number(id);
   throw new ProxwrightError({

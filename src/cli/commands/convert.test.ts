@@ -1,0 +1,85 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { testDeps } from '../testing/deps.ts';
+import { type ConvertOptions, runConvert } from './convert.ts';
+
+const WHOLE =
+  'resource "proxmox_virtual_environment_vm" "web" {\n  name      = "web"\n  node_name = "pve1"\n  migrate   = true\n}\n';
+const PARTLY = WHOLE.replace('  migrate', '  unheard_of = 1\n  migrate');
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'proxwright-convert-'));
+  mkdirSync(join(directory, 'infra', '.terraform'), { recursive: true });
+  writeFileSync(join(directory, 'infra', '.terraform', 'module.tf'), 'not HCL at all {');
+  writeFileSync(join(directory, 'infra', 'notes.txt'), 'kept');
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+async function convert(text: string, options: ConvertOptions): Promise<{ code: number; said: unknown[] }> {
+  writeFileSync(join(directory, 'infra', 'main.tf'), text);
+  const { deps } = testDeps({ directory, json: true });
+  const said: unknown[] = [];
+  const terminal = { ...deps.terminal, data: (value: unknown) => void said.push(value) };
+  return { code: await runConvert('infra', options, { ...deps, terminal }), said };
+}
+
+const read = (...path: string[]) => readFileSync(join(directory, ...path), 'utf8');
+
+describe('convert', () => {
+  it('writes the tree to a new directory, and leaves the old one alone', async () => {
+    expect((await convert(WHOLE, { out: 'new' })).code).toBe(0);
+    expect(read('new', 'main.tf')).toContain('resource "proxwright_vm" "web"');
+    expect(read('new', 'proxwright-moved.tf')).toContain('from = proxmox_virtual_environment_vm.web');
+    expect(read('new', 'notes.txt')).toBe('kept');
+    expect(existsSync(join(directory, 'new', '.terraform'))).toBe(false);
+    expect(read('infra', 'main.tf')).toBe(WHOLE);
+  });
+
+  it('changes files in place, keeps the old ones, and does so once', async () => {
+    expect((await convert(WHOLE, { inPlace: true })).code).toBe(0);
+    expect(read('infra', 'main.tf')).toContain('proxwright_vm');
+    expect(read('infra', '.before-convert', 'main.tf')).toBe(WHOLE);
+    await expect(convert(WHOLE, { inPlace: true })).rejects.toThrow(/overwrites nothing/);
+  });
+
+  it('writes nothing without a target, and nothing over an existing directory', async () => {
+    expect((await convert(WHOLE, {})).code).toBe(0);
+    expect(read('infra', 'main.tf')).toBe(WHOLE);
+    mkdirSync(join(directory, 'there'));
+    writeFileSync(join(directory, 'there', 'x'), '');
+    await expect(convert(WHOLE, { out: 'there' })).rejects.toThrow(/overwrites nothing/);
+    await expect(convert(WHOLE, { out: 'a', inPlace: true })).rejects.toThrow(/cannot be used together/);
+  });
+
+  it('exits with 2 when something is left, and says where', async () => {
+    const { code, said } = await convert(PARTLY, { out: 'new' });
+    expect(code).toBe(2);
+    expect(said).toEqual([
+      expect.objectContaining({
+        findings: expect.arrayContaining([
+          expect.objectContaining({ kind: 'left', file: 'main.tf', line: 4, what: 'unheard_of' }),
+        ]),
+      }),
+    ]);
+    expect(read('new', 'main.tf')).toMatch(/# Not translated: .*\n {2}# unheard_of = 1\n/);
+  });
+
+  it('lists traps alone', async () => {
+    const { code, said } = await convert(WHOLE.replace('true', 'false'), { lintOnly: true });
+    expect(code).toBe(2);
+    expect(said).toEqual([{ schema: 1, traps: [expect.objectContaining({ rule: 'node-change', line: 3 })] }]);
+    expect((await convert(WHOLE, { lintOnly: true })).code).toBe(0);
+  });
+
+  it('refuses a directory without a configuration, and a file that is not text', async () => {
+    const { deps } = testDeps({ directory });
+    mkdirSync(join(directory, 'empty'));
+    await expect(runConvert('empty', {}, deps)).rejects.toThrow(/no Terraform files/);
+    await expect(runConvert('nowhere', {}, deps)).rejects.toThrow(/no such file/);
+    writeFileSync(join(directory, 'infra', 'main.tf'), Buffer.from([0x61, 0xff, 0xfe]));
+    await expect(runConvert('infra', {}, deps)).rejects.toThrow(/UTF-8/);
+  });
+});

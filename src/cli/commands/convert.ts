@@ -1,0 +1,162 @@
+/** `proxwright convert`: a tree of Terraform files for bpg or Telmate, converted; and the traps in it. */
+import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { ProxwrightError } from '../../base/errors.ts';
+import { type Conversion, convertFiles, type Files, lintModules, readModules } from '../../convert/index.ts';
+import type { CommandDeps, ExitCode, GlobalOptions } from '../command.ts';
+import { convertView } from '../views/convert.ts';
+import { unwritable } from '../write-file.ts';
+
+export interface ConvertOptions extends GlobalOptions {
+  readonly out?: string;
+  readonly inPlace?: boolean;
+  readonly lintOnly?: boolean;
+}
+
+export async function runConvert(
+  given: string | undefined,
+  options: ConvertOptions,
+  deps: CommandDeps,
+): Promise<ExitCode> {
+  if (options.out !== undefined && options.inPlace) {
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      detail: '`--out` and `--in-place` cannot be used together.',
+      hint: 'Use one of them.',
+    });
+  }
+  const root = resolve(deps.directory, given ?? '.');
+  const view = convertView(deps);
+  const files = await readTree(root);
+  if (options.lintOnly) {
+    const traps = lintModules(readModules(files));
+    view.linted(traps);
+    return traps.length > 0 ? 2 : 0;
+  }
+  const conversion = convertFiles(files);
+  const traps = lintModules(conversion.modules);
+  const target = options.inPlace ? root : options.out === undefined ? undefined : resolve(deps.directory, options.out);
+  const backup = await write(root, target, conversion);
+  const skipped = [...files.keys()].filter((path) => path.endsWith('.tf.json'));
+  view.converted({
+    directory: given ?? '.',
+    ...(target !== undefined && { target: relative(deps.directory, target) || '.' }),
+    ...(backup !== undefined && { backup: relative(deps.directory, backup) }),
+    conversion,
+    traps,
+    skipped,
+  });
+  const isWhole = conversion.findings.every(({ kind }) => kind !== 'left' && kind !== 'review');
+  return isWhole && skipped.length === 0 ? 0 : 2;
+}
+
+/** Larger files are no configurations. */
+const MAX_BYTES = 5_000_000;
+const MAX_FILES = 10_000;
+
+/** Directories whose names begin with a dot hold providers, modules and history. */
+async function readTree(root: string): Promise<Files> {
+  const files = new Map<string, string>();
+  try {
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    for (const entry of entries) {
+      const path = relative(root, join(entry.parentPath, entry.name));
+      const isHidden = path.split(sep).some((part) => part.startsWith('.'));
+      if (!entry.isFile() || isHidden || !/\.(tf|tofu|tf\.json)$/.test(entry.name)) continue;
+      files.set(path.split(sep).join('/'), await readText(join(root, path), path));
+    }
+  } catch (error) {
+    if (error instanceof ProxwrightError) throw error;
+    throw new ProxwrightError({
+      code: 'UNREADABLE_FILE',
+      detail: `The operating system says: "${error instanceof Error ? error.message : String(error)}".`,
+      where: { file: root },
+      hint: 'Name the directory of the configuration.',
+      cause: error,
+    });
+  }
+  const isNone = ![...files.keys()].some((path) => /\.(tf|tofu)$/.test(path));
+  if (isNone || files.size > MAX_FILES) {
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      detail: isNone ? 'The directory has no Terraform files.' : `The directory has more than ${MAX_FILES} files.`,
+      where: { file: root },
+      hint: 'Name the directory of the configuration.',
+    });
+  }
+  return files;
+}
+
+async function readText(path: string, shown: string): Promise<string> {
+  const bytes = await readFile(path);
+  const text = bytes.toString('utf8');
+  if (bytes.length <= MAX_BYTES && Buffer.from(text, 'utf8').equals(bytes)) return text;
+  throw new ProxwrightError({
+    code: 'UNREADABLE_FILE',
+    detail: bytes.length > MAX_BYTES ? 'The file is too large.' : 'The file is not UTF-8.',
+    where: { file: shown },
+    hint: 'Move it out of the directory.',
+  });
+}
+
+/** Where the former files are: in a directory that Terraform does not look into. */
+const BACKUP = '.before-convert';
+
+async function write(
+  root: string,
+  target: string | undefined,
+  { changed }: Pick<Conversion, 'changed'>,
+): Promise<string | undefined> {
+  if (target === undefined) return undefined;
+  const isInPlace = target === root;
+  const backup = join(root, BACKUP);
+  await refuseExisting(isInPlace ? backup : target);
+  try {
+    if (!isInPlace) await copyTree(root, target);
+    for (const [path, text] of changed) {
+      const file = join(target, path);
+      if (isInPlace) await keep(join(root, path), join(backup, path));
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, text);
+    }
+  } catch (error) {
+    throw unwritable(target, error);
+  }
+  return isInPlace && changed.size > 0 ? backup : undefined;
+}
+
+async function refuseExisting(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (!found) return;
+  const isEmpty = found.isDirectory() && (await readdir(path)).length === 0;
+  if (isEmpty) return;
+  throw new ProxwrightError({
+    code: 'UNWRITABLE_FILE',
+    detail: 'It exists already, and convert overwrites nothing.',
+    where: { file: path },
+    hint: 'Name another directory, or remove this one.',
+  });
+}
+
+/** Everything but what `terraform init` brings. A state goes along, because the `moved` blocks need it. */
+async function copyTree(root: string, target: string): Promise<void> {
+  const isOwn = (path: string) =>
+    !relative(root, path)
+      .split(sep)
+      .some((part) => part === '.terraform' || part === '.git');
+  await mkdir(target, { recursive: true });
+  await cp(root, target, {
+    recursive: true,
+    // A target inside of the source must not copy itself.
+    filter: (path) => isOwn(path) && path !== target && !path.endsWith('.terraform.lock.hcl'),
+  });
+  for (const name of await readdir(target)) {
+    if (/\.tfstate(\.backup)?$/.test(name)) await chmod(join(target, name), 0o600);
+  }
+}
+
+async function keep(from: string, to: string): Promise<void> {
+  if (!(await stat(from).catch(() => undefined))) return;
+  await mkdir(dirname(to), { recursive: true });
+  await cp(from, to);
+}

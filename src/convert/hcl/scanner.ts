@@ -1,0 +1,107 @@
+/** A place in a Terraform file, and the small steps from there: white space, comments, words, punctuation. */
+import type { Where } from '../../base/diagnostics.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+
+const IDENTIFIER = /[\p{ID_Start}_][\p{ID_Continue}-]*/uy;
+
+export class Scanner {
+  readonly source: string;
+  readonly file: string;
+  at = 0;
+  /** How many expressions are being read inside each other. */
+  depth = 0;
+
+  constructor(source: string, file: string) {
+    this.source = source;
+    this.file = file;
+  }
+
+  get isAtEnd(): boolean {
+    return this.at >= this.source.length;
+  }
+
+  get isAtNewline(): boolean {
+    return this.sees('\n') || this.sees('\r\n');
+  }
+
+  sees(text: string): boolean {
+    return this.source.startsWith(text, this.at);
+  }
+
+  skipByteOrderMark(): void {
+    if (this.sees('\u{FEFF}')) this.at += 1;
+  }
+
+  /** White space and comments. The end of a line only where it means nothing. */
+  skip(acrossLines: boolean): void {
+    for (;;) {
+      const char = this.source[this.at];
+      if (char === ' ' || char === '\t') this.at += 1;
+      else if (acrossLines && (char === '\n' || char === '\r')) this.at += 1;
+      else if (char === '#' || this.sees('//')) this.skipLineComment();
+      else if (this.sees('/*')) this.skipComment();
+      else return;
+    }
+  }
+
+  /** Up to the end of its line, which is not a part of it. */
+  private skipLineComment(): void {
+    const end = this.source.indexOf('\n', this.at);
+    if (end < 0) this.at = this.source.length;
+    else this.at = this.source[end - 1] === '\r' ? end - 1 : end;
+  }
+
+  private skipComment(): void {
+    const end = this.source.indexOf('*/', this.at + 2);
+    if (end < 0) throw this.problem('the end of this comment');
+    this.at = end + 2;
+  }
+
+  identifier(): string | undefined {
+    return this.match(IDENTIFIER);
+  }
+
+  /** By a sticky expression. */
+  match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    const [text] = pattern.exec(this.source) ?? [];
+    if (text !== undefined) this.at += text.length;
+    return text;
+  }
+
+  /** Whether it was there. */
+  take(text: string): boolean {
+    if (!this.sees(text)) return false;
+    this.at += text.length;
+    return true;
+  }
+
+  expect(text: string): void {
+    if (!this.take(text)) throw this.problem(JSON.stringify(text));
+  }
+
+  whereOf(offset: number): Where {
+    return { file: this.file, ...positionOf(this.source, offset) };
+  }
+
+  problem(expected: string): ProxwrightError {
+    const found = this.isAtEnd ? 'the end of the file' : JSON.stringify(this.source.slice(this.at, this.at + 12));
+    return new ProxwrightError({
+      code: 'BAD_VALUE',
+      detail: `Here should be ${expected}, and there is ${found}.`,
+      hint: 'Check the file with: terraform validate',
+      where: this.whereOf(this.at),
+    });
+  }
+}
+
+/** Counted from 1. */
+export function positionOf(source: string, offset: number): { readonly line: number; readonly column: number } {
+  let line = 1;
+  let start = 0;
+  for (let end = source.indexOf('\n'); end >= 0 && end < offset; end = source.indexOf('\n', end + 1)) {
+    line += 1;
+    start = end + 1;
+  }
+  return { line, column: offset - start + 1 };
+}

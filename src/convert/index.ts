@@ -1,0 +1,4 @@
+/** The conversion of Terraform configurations, for the command line. */
+export { lintModules } from './lint.ts';
+export type { Finding, FindingKind, Trap } from './report.ts';
+export { type Conversion, convertFiles, type Files, readModules } from './terraform/convert.ts';

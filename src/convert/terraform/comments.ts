@@ -1,0 +1,73 @@
+/** Comments and empty lines around the items of a body, so that they can follow their items. */
+import type { Span } from '../hcl/syntax.ts';
+import type { Around } from './target.ts';
+
+export interface Surrounded<Item extends Span> {
+  readonly item: Item;
+  readonly around: Around;
+}
+
+export interface ReadItems<Item extends Span> {
+  readonly items: readonly Surrounded<Item>[];
+  /** Comments after the last item. */
+  readonly below: readonly string[];
+}
+
+/** The items between two braces. The rest of an item's last line belongs to the item. */
+export function surrounded<Item extends Span>(
+  source: string,
+  body: Span & { readonly items: readonly Item[] },
+): ReadItems<Item> {
+  const items: Surrounded<Item>[] = [];
+  let from = body.start;
+  let isFirst = true;
+  for (const item of body.items) {
+    const gap = source.slice(from, item.start);
+    const previous = items.at(-1);
+    const { beside, lines } = splitGap(gap);
+    if (previous && beside !== undefined) items[items.length - 1] = withBeside(previous, beside);
+    const above = isFirst && beside !== undefined ? [beside, ...lines] : lines;
+    const blankBefore = !isFirst && above[0] === '';
+    items.push({ item, around: { above: trimmed(above), blankBefore } });
+    from = item.end;
+    isFirst = false;
+  }
+  const { beside, lines } = splitGap(source.slice(from, body.end));
+  const last = items.at(-1);
+  if (last && beside !== undefined) items[items.length - 1] = withBeside(last, beside);
+  const below = trimmed(!last && beside !== undefined ? [beside, ...lines] : lines);
+  return { items, below };
+}
+
+function withBeside<Item extends Span>({ item, around }: Surrounded<Item>, beside: string): Surrounded<Item> {
+  return { item, around: { ...around, beside } };
+}
+
+/** The comment on the line that the gap begins on, and the lines after it. */
+function splitGap(gap: string): { readonly beside?: string; readonly lines: readonly string[] } {
+  const [first = '', ...rest] = gap
+    .replace(/^\s*,/, '')
+    .split('\n')
+    .map((line) => line.trim());
+  const lines = rest.slice(0, -1);
+  // A comment before an item on its own line.
+  const before = rest.at(-1);
+  const all = before === undefined || before === '' ? lines : [...lines, before];
+  return first === '' ? { lines: all } : { beside: first, lines: all };
+}
+
+/** Without empty lines at both ends. */
+function trimmed(lines: readonly string[]): readonly string[] {
+  const start = lines.findIndex((line) => line !== '');
+  if (start < 0) return [];
+  const end = lines.findLastIndex((line) => line !== '');
+  return lines.slice(start, end + 1);
+}
+
+export function joined(outer: Around, inner: Around): Around {
+  return {
+    above: [...outer.above, ...inner.above],
+    ...(inner.beside !== undefined && { beside: inner.beside }),
+    blankBefore: outer.blankBefore || inner.blankBefore,
+  };
+}

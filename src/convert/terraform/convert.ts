@@ -1,0 +1,278 @@
+/**
+ * A tree of Terraform files, converted. Blocks that become ours are written from their settings; in all other blocks only
+ * references change, so the rest keeps every byte. Pure: files in, files and findings out.
+ */
+import { readBody } from '../hcl/read.ts';
+import { positionOf } from '../hcl/scanner.ts';
+import { type Attribute, attributeOf, type Block, type Item, type Span } from '../hcl/syntax.ts';
+import type { Finding, FindingKind } from '../report.ts';
+import { commentedOut, expressionsIn } from './context.ts';
+import { type DeclaredResource, Module, type SourceFile } from './module.ts';
+import { formerNames, OUR_SOURCE, ourProviderName, providerEdits } from './providers.ts';
+import { applied, type Edit, editsOf, type ReferenceProblem, type References } from './references.ts';
+import { SNIPPET_TYPE, type Snippet, snippetReference, snippetsOf } from './snippets.ts';
+import { translateBlock } from './vm.ts';
+
+/** By their path, relative to the directory that is converted. */
+export type Files = ReadonlyMap<string, string>;
+
+export interface Conversion {
+  /** Files that differ from the source or are new. */
+  readonly changed: Files;
+  readonly findings: readonly Finding[];
+  readonly modules: readonly Module[];
+  readonly counts: {
+    readonly vms: number;
+    readonly templates: number;
+    readonly images: number;
+    readonly snippets: number;
+  };
+}
+
+const MOVED_FILE = 'proxwright-moved.tf';
+
+export function readModules(files: Files): readonly Module[] {
+  const directories = new Map<string, SourceFile[]>();
+  for (const [path, text] of files) {
+    if (!/\.(tf|tofu)$/.test(path)) continue;
+    const directory = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
+    const list = directories.get(directory) ?? [];
+    list.push({ path, text, body: readBody(text, path) });
+    directories.set(directory, list);
+  }
+  return [...directories].map(([directory, list]) => new Module(directory, list));
+}
+
+export function convertFiles(files: Files): Conversion {
+  const modules = readModules(files);
+  const changed = new Map<string, string>();
+  const findings: Finding[] = [];
+  const counts = { vms: 0, templates: 0, images: 0, snippets: 0 };
+  const work = modules.map((module) => new ModuleConversion(module, findings, counts));
+  const keepsFormer = work.some((each) => each.keepsFormer);
+  for (const each of work) for (const [path, text] of each.run(keepsFormer)) changed.set(path, text);
+  for (const [path, text] of changed) if (files.get(path) === text) changed.delete(path);
+  const order = (a: Finding, b: Finding) => a.file.localeCompare(b.file) || a.line - b.line;
+  return { changed, findings: findings.sort(order), modules, counts };
+}
+
+class ModuleConversion {
+  private readonly module: Module;
+  private readonly findings: Finding[];
+  private readonly counts: { vms: number; templates: number; images: number; snippets: number };
+  private readonly snippets: ReadonlyMap<string, Snippet>;
+  private readonly moved: string[] = [];
+
+  constructor(module: Module, findings: Finding[], counts: ModuleConversion['counts']) {
+    this.module = module;
+    this.findings = findings;
+    this.counts = counts;
+    this.snippets = snippetsOf(
+      module,
+      this.references(() => {}),
+    );
+  }
+
+  /** Whether the former provider still has something to do here. */
+  get keepsFormer(): boolean {
+    const others = this.module.files.some(({ body }) =>
+      body.items.some((item) => item.kind === 'block' && this.isOfFormer(item)),
+    );
+    return others || this.snippets.size > 0 || this.module.resources.some((each) => isTemplate(each));
+  }
+
+  private isOfFormer({ type, labels }: Block): boolean {
+    const [kind, name] = labels;
+    if (type !== 'resource' && type !== 'data' && type !== 'ephemeral') return false;
+    if (!kind?.text.startsWith('proxmox_')) return false;
+    if (type !== 'resource') return true;
+    const isSnippet = kind.text === SNIPPET_TYPE && this.snippets.has(name?.text ?? '');
+    return !isSnippet && this.module.find(kind.text, name?.text ?? '') === undefined;
+  }
+
+  run(keepsFormer: boolean): ReadonlyMap<string, string> {
+    const { module } = this;
+    const result = new Map<string, string>();
+    const hasOurs = module.resources.some(({ source }) => source !== undefined);
+    for (const file of module.files) {
+      const edits = [
+        ...file.body.items.flatMap((item) => this.itemEdits(file, item)),
+        ...this.providers(file, keepsFormer),
+      ];
+      result.set(file.path, withFinalNewline(applied(file.text, 0, file.text.length, edits), file.text));
+    }
+    for (const { file, resource } of this.snippets.values()) {
+      if (file) result.set(pathIn(resource.file.path, file.path), file.text);
+    }
+    if (hasOurs && module.formerProviders().length === 0) this.moved.unshift(REQUIRED);
+    if (this.moved.length > 0)
+      result.set(pathIn(`${module.directory}/`, MOVED_FILE), `${MOVED_HEAD}\n${this.moved.join('\n')}`);
+    return result;
+  }
+
+  private providers(file: SourceFile, keepsFormer: boolean): readonly Edit[] {
+    return providerEdits(file, {
+      module: this.module,
+      references: this.references((problem) => this.problem(file, 'provider', problem)),
+      keepsFormer,
+      found: (where, kind, span, subject, what, why) => this.found(where, kind, span, subject, what, why),
+    });
+  }
+
+  private itemEdits(file: SourceFile, item: Item): readonly Edit[] {
+    if (item.kind === 'attribute') return this.referenceEdits(file, item, item.name);
+    const [type, name] = item.labels.map(({ text }) => text);
+    if (item.type === 'provider' || item.type === 'terraform') return [];
+    if (item.type === 'moved') return this.oldMove(file, item);
+    if (item.type !== 'resource' || type === undefined || name === undefined) {
+      return this.referenceEdits(file, item, [item.type, type, name].filter(Boolean).join('.'));
+    }
+    const snippet = type === SNIPPET_TYPE ? this.snippets.get(name) : undefined;
+    if (snippet) return [this.snippetEdit(file, item, snippet)];
+    const resource = this.module.find(type, name);
+    return resource?.source ? [this.resourceEdit(resource)] : this.referenceEdits(file, item, `${type}.${name}`);
+  }
+
+  private resourceEdit(resource: DeclaredResource): Edit {
+    const { file, block, type, name, source } = resource;
+    if (!source) return { start: block.start, end: block.start, text: '' };
+    const subject = `${type}.${name}`;
+    const { lines } = translateBlock({
+      source: file.text,
+      block,
+      table: source,
+      references: this.references((problem) => this.problem(file, subject, problem)),
+      mayBeNull: (expression) => this.module.mayBeNull(expression),
+      snippet: (expression) => {
+        const reference = snippetReference(expression, file.text);
+        return reference && this.snippets.get(reference.name)?.use(reference.index);
+      },
+      providerName: (expression) => ourProviderName(expression, formerNames(this.module)),
+      found: (kind, span, what, why) => this.found(file, kind, span, subject, what, why),
+    });
+    const to = typeOf(resource);
+    this.count(to);
+    this.moved.push(...this.movedBlocks(resource, to));
+    return { start: block.start, end: block.end, text: `resource "${to}" "${name}" {\n${lines.join('\n')}\n}` };
+  }
+
+  private movedBlocks(resource: DeclaredResource, to: string): readonly string[] {
+    const { type, name, block, file } = resource;
+    if (to !== 'proxwright_template') return [`moved {\n  from = ${type}.${name}\n  to   = ${to}.${name}\n}\n`];
+    const text = (attribute: string) => {
+      const value = attributeOf(block.body, attribute)?.value;
+      return value?.kind === 'literal' && value.value !== null ? String(value.value) : undefined;
+    };
+    const [node, vmid] = [text('node_name'), text('vm_id') ?? text('id')];
+    const removed = removedBlock(`${type}.${name}`);
+    if (node === undefined || vmid === undefined || this.module.directory !== '') {
+      const why = `Import the template by hand: terraform import ${to}.${name} NODE/ID`;
+      this.found(file, 'review', block, `${type}.${name}`, 'template', why);
+      return [removed];
+    }
+    return [removed, `import {\n  to = ${to}.${name}\n  id = "${node}/${vmid}"\n}\n`];
+  }
+
+  private count(to: string): void {
+    if (to === 'proxwright_vm') this.counts.vms += 1;
+    else if (to === 'proxwright_template') this.counts.templates += 1;
+    else this.counts.images += 1;
+  }
+
+  private snippetEdit(file: SourceFile, block: Block, { replacement, resource }: Snippet): Edit {
+    this.counts.snippets += 1;
+    this.moved.push(removedBlock(`${resource.type}.${resource.name}`));
+    const subject = `${resource.type}.${resource.name}`;
+    this.found(
+      file,
+      'note',
+      block,
+      subject,
+      'snippet',
+      'The file in the storage stays: VMs that exist may still name it.',
+    );
+    return { start: block.start, end: block.end, text: replacement };
+  }
+
+  /** A `moved` block among resources that are ours now: both ends must have the new type. */
+  private oldMove(file: SourceFile, block: Block): readonly Edit[] {
+    const names = block.body.items.map((item) => (item.kind === 'attribute' ? item.value : undefined));
+    const isOurs = names.some((value) => {
+      const [label] = value?.kind === 'access' ? value.steps : [];
+      const type = value?.kind === 'access' && value.of.kind === 'variable' ? value.of.name : '';
+      return label?.kind === 'attribute' && this.module.find(type, label.name) !== undefined;
+    });
+    if (!isOurs) return [];
+    const why = 'Apply it with the former provider first; one address cannot move twice.';
+    this.found(file, 'left', block, 'moved', 'moved', why);
+    return [{ start: block.start, end: block.end, text: commentedOut(file.text, block, why).join('\n') }];
+  }
+
+  private referenceEdits(file: SourceFile, item: Block | Attribute, subject: string): readonly Edit[] {
+    const problems: ReferenceProblem[] = [];
+    const references = this.references((problem) => problems.push(problem));
+    const expressions = item.kind === 'attribute' ? [item.value] : expressionsIn(item);
+    const edits = expressions.flatMap((each) => editsOf(each, file.text, references));
+    for (const problem of problems) this.problem(file, subject, problem);
+    const worst = problems.find(({ isLeft }) => isLeft);
+    // Nothing depends on an output of a root module, so it can wait for a person.
+    if (!worst || item.kind !== 'block' || item.type !== 'output') return edits;
+    return [{ start: item.start, end: item.end, text: commentedOut(file.text, item, worst.why).join('\n') }];
+  }
+
+  private references(problem: (problem: ReferenceProblem) => void): References {
+    return {
+      find: (type, name) => {
+        const resource = this.module.find(type, name);
+        return resource?.source && { type: typeOf(resource), source: resource.source };
+      },
+      problem,
+    };
+  }
+
+  private problem(file: SourceFile, subject: string, { offset, what, why, isLeft }: ReferenceProblem): void {
+    this.found(file, isLeft ? 'left' : 'review', { start: offset }, subject, what, why);
+  }
+
+  private found(
+    { path, text }: SourceFile,
+    kind: FindingKind,
+    { start }: Pick<Span, 'start'>,
+    subject: string,
+    what: string,
+    why: string,
+  ): void {
+    this.findings.push({ kind, file: path, line: positionOf(text, start).line, subject, what, why });
+  }
+}
+
+const REQUIRED = `terraform {
+  required_providers {
+    proxwright = { source = "${OUR_SOURCE}" }
+  }
+}
+`;
+
+const MOVED_HEAD = `# Takes over what the former provider has in the state. Delete this file after the first apply.`;
+
+function removedBlock(address: string): string {
+  return `removed {\n  from = ${address}\n\n  lifecycle {\n    destroy = false\n  }\n}\n`;
+}
+
+function isTemplate({ source, block }: DeclaredResource): boolean {
+  const flag = attributeOf(block.body, 'template')?.value;
+  return source?.to === 'proxwright_vm' && flag?.kind === 'literal' && flag.value === true;
+}
+
+function typeOf(resource: DeclaredResource): string {
+  return isTemplate(resource) ? 'proxwright_template' : (resource.source?.to ?? resource.type);
+}
+
+function pathIn(beside: string, path: string): string {
+  const directory = beside.includes('/') ? beside.slice(0, beside.lastIndexOf('/')) : '';
+  return directory === '' ? path : `${directory}/${path}`;
+}
+
+function withFinalNewline(text: string, before: string): string {
+  return before.endsWith('\n') && !text.endsWith('\n') ? `${text}\n` : text;
+}

@@ -1,0 +1,115 @@
+/** Provider blocks, `required_providers`, and the names of providers in modules and resources. */
+import { attributeOf, type Block, blocksOf, type Expression, type ObjectExpression } from '../hcl/syntax.ts';
+import { BPG_PROVIDER, TELMATE_PROVIDER } from '../mapping/images.ts';
+import type { FindingKind } from '../report.ts';
+import type { Module, SourceFile } from './module.ts';
+import type { Edit, References } from './references.ts';
+import { translateBlock } from './vm.ts';
+
+export const OUR_SOURCE = 'proxwright.dev/proxwright/proxwright';
+const OUR_NAME = 'proxwright';
+
+export interface ProviderContext {
+  readonly module: Module;
+  readonly references: References;
+  /** Other resources of the former provider remain. */
+  readonly keepsFormer: boolean;
+  found(file: SourceFile, kind: FindingKind, span: { start: number }, subject: string, what: string, why: string): void;
+}
+
+/** The local names that stand for bpg or Telmate in a module; `proxmox` where nothing says it. */
+export function formerNames(module: Module): ReadonlySet<string> {
+  const names = module.formerProviders().map(({ entry }) => entry.name);
+  return new Set(names.length === 0 ? ['proxmox'] : names);
+}
+
+/** `proxmox.pve2` → `proxwright.pve2`. */
+export function ourProviderName(expression: Expression, names: ReadonlySet<string>): string | undefined {
+  if (expression.kind === 'variable') return names.has(expression.name) ? OUR_NAME : undefined;
+  if (expression.kind !== 'access' || expression.of.kind !== 'variable' || !names.has(expression.of.name))
+    return undefined;
+  const [alias] = expression.steps;
+  return alias?.kind === 'attribute' ? `${OUR_NAME}.${alias.name}` : undefined;
+}
+
+export function providerEdits(file: SourceFile, context: ProviderContext): readonly Edit[] {
+  const names = formerNames(context.module);
+  const isBpg = context.module.formerProviders().every(({ provider }) => provider === 'bpg');
+  const edits: Edit[] = [];
+  for (const block of blocksOf(file.body, 'provider')) {
+    if (!names.has(block.labels[0]?.text ?? '')) continue;
+    const isTelmate =
+      !isBpg || block.body.items.some((item) => item.kind === 'attribute' && item.name.startsWith('pm_'));
+    const text = providerBlock(block, file, context, isTelmate, names);
+    const former = file.text.slice(block.start, block.end);
+    edits.push({ start: block.start, end: block.end, text: context.keepsFormer ? `${former}\n\n${text}` : text });
+  }
+  for (const { file: where, entry } of context.module.formerProviders()) {
+    if (where !== file) continue;
+    const column = entry.start - (file.text.lastIndexOf('\n', entry.start - 1) + 1);
+    const indent = ' '.repeat(column);
+    const aliases = entry.value.kind === 'object' ? aliasesOf(entry.value, names) : undefined;
+    const lines = [
+      'proxwright = {',
+      `  source = "${OUR_SOURCE}"`,
+      ...(aliases === undefined ? [] : [`  configuration_aliases = ${aliases}`]),
+      '}',
+    ];
+    const ours = lines.join(`\n${indent}`);
+    const former = file.text.slice(entry.start, entry.end);
+    edits.push({
+      start: entry.start,
+      end: entry.end,
+      text: context.keepsFormer ? `${former}\n${indent}${ours}` : ours,
+    });
+  }
+  for (const block of blocksOf(file.body, 'module')) {
+    const providers = attributeOf(block.body, 'providers')?.value;
+    if (providers?.kind === 'object') edits.push(...moduleProviders(providers, names, file, context.keepsFormer));
+  }
+  return edits;
+}
+
+function providerBlock(
+  block: Block,
+  file: SourceFile,
+  { references, found }: ProviderContext,
+  isTelmate: boolean,
+  names: ReadonlySet<string>,
+): string {
+  const { lines } = translateBlock({
+    source: file.text,
+    block,
+    table: { rows: [{ from: 'alias', to: 'alias' }, ...(isTelmate ? TELMATE_PROVIDER : BPG_PROVIDER)] },
+    references,
+    mayBeNull: () => false,
+    snippet: () => undefined,
+    providerName: (expression) => ourProviderName(expression, names),
+    found: (kind, span, what, why) => found(file, kind, span, `provider ${block.labels[0]?.text}`, what, why),
+  });
+  return lines.length === 0 ? `provider "${OUR_NAME}" {}` : `provider "${OUR_NAME}" {\n${lines.join('\n')}\n}`;
+}
+
+function aliasesOf({ entries }: ObjectExpression, names: ReadonlySet<string>): string | undefined {
+  const aliases = entries.find(({ key }) => key.kind === 'literal' && key.value === 'configuration_aliases')?.value;
+  if (aliases?.kind !== 'list') return undefined;
+  return `[${aliases.items.flatMap((item) => ourProviderName(item, names) ?? []).join(', ')}]`;
+}
+
+/** `providers = { proxmox = proxmox.pve2 }`. */
+function moduleProviders(
+  { entries }: ObjectExpression,
+  names: ReadonlySet<string>,
+  file: SourceFile,
+  keepsFormer: boolean,
+): readonly Edit[] {
+  return entries.flatMap((entry) => {
+    const value = ourProviderName(entry.value, names);
+    if (value === undefined) return [];
+    const key = entry.key.kind === 'literal' ? OUR_NAME : ourProviderName(entry.key, names);
+    const ours = `${key ?? OUR_NAME} = ${value}`;
+    const former = file.text.slice(entry.start, entry.end);
+    const indent = ' '.repeat(entry.start - (file.text.lastIndexOf('\n', entry.start - 1) + 1));
+    return [{ start: entry.start, end: entry.end, text: keepsFormer ? `${former}\n${indent}${ours}` : ours }];
+  });
+}

@@ -1,0 +1,157 @@
+/**
+ * Cloud-init snippets that a configuration uploads with `proxmox_virtual_environment_file`. Their text becomes a file beside
+ * the configuration, or a local value where it has interpolations; VMs use it as `cloud_init.user_data`.
+ */
+import { attributeOf, type Block, type Body, blocksOf, childrenOf, type Expression, textOf } from '../hcl/syntax.ts';
+import type { DeclaredResource, Module } from './module.ts';
+import { type References, rewritten } from './references.ts';
+
+export const SNIPPET_TYPE = 'proxmox_virtual_environment_file';
+const USES = /^(user|network|meta)_data_file_id$/;
+
+export interface Snippet {
+  readonly resource: DeclaredResource;
+  /** What stands in place of the resource. */
+  readonly replacement: string;
+  /** A file to write, beside the file of the resource. */
+  readonly file?: { readonly path: string; readonly text: string };
+  /** What a VM sets, given the steps between the name and `.id`. */
+  use(index: string | undefined): string;
+}
+
+/** Those that nothing but VMs of this module use. */
+export function snippetsOf(module: Module, references: References): ReadonlyMap<string, Snippet> {
+  const found = new Map<string, Snippet>();
+  for (const resource of module.resources) {
+    if (resource.type !== SNIPPET_TYPE || !isOnlyForVms(module, resource)) continue;
+    const snippet = snippetOf(module, resource, references);
+    if (snippet) found.set(resource.name, snippet);
+  }
+  return found;
+}
+
+/** The name and the index in `proxmox_virtual_environment_file.name[index].id`. */
+export function snippetReference(expression: Expression, source: string): { name: string; index?: string } | undefined {
+  if (expression.kind !== 'access' || expression.of.kind !== 'variable' || expression.of.name !== SNIPPET_TYPE)
+    return undefined;
+  const [label, ...rest] = expression.steps;
+  const last = rest.at(-1);
+  if (label?.kind !== 'attribute' || last?.kind !== 'attribute' || last.name !== 'id' || rest.length > 2)
+    return undefined;
+  const [index] = rest;
+  return {
+    name: label.name,
+    ...(index?.kind === 'index' && { index: source.slice(index.key.start, index.key.end) }),
+  };
+}
+
+function isOnlyForVms(module: Module, { name }: DeclaredResource): boolean {
+  const uses = module.files.flatMap(({ body }) => usesIn(body, name, false));
+  return uses.length > 0 && uses.every((isByVm) => isByVm);
+}
+
+function usesIn(body: Body, name: string, inVm: boolean): boolean[] {
+  return body.items.flatMap((item) => {
+    if (item.kind === 'block') {
+      const isVm = item.type === 'resource' && /_vm$|_vm2$/.test(item.labels[0]?.text ?? '');
+      return usesIn(item.body, name, inVm || isVm);
+    }
+    return mentions(item.value, name) ? [inVm && USES.test(item.name)] : [];
+  });
+}
+
+function mentions(expression: Expression, name: string): boolean {
+  if (expression.kind === 'access' && expression.of.kind === 'variable' && expression.of.name === SNIPPET_TYPE) {
+    const [label] = expression.steps;
+    if (label?.kind === 'attribute' && label.name === name) return true;
+  }
+  return childrenOf(expression).some((child) => mentions(child, name));
+}
+
+function snippetOf(module: Module, resource: DeclaredResource, references: References): Snippet | undefined {
+  const { block, file, name } = resource;
+  if (textOf(attributeOf(block.body, 'content_type')?.value) !== 'snippets') return undefined;
+  const raw = blocksOf(block.body, 'source_raw')[0];
+  const path = attributeOf(blocksOf(block.body, 'source_file')[0]?.body ?? EMPTY, 'path')?.value;
+  const data = raw && attributeOf(raw.body, 'data')?.value;
+  const many = loopOf(block);
+  if (path && !many) return byPath(resource, rewritten(path, file.text, references));
+  if (!data) return undefined;
+  if (!many && data.kind === 'literal' && typeof data.value === 'string') return asFile(resource, raw, data.value);
+  if (!many && data.kind === 'call' && data.name === 'file' && data.args[0]) {
+    return byPath(resource, rewritten(data.args[0], file.text, references));
+  }
+  const local = freeLocal(module, `${name.replaceAll('-', '_')}_data`);
+  const text = rewritten(data, file.text, many ? loopReferences(references) : references);
+  const value = many ? loopText(many, text, file.text, references) : text;
+  return {
+    resource,
+    replacement: `locals {\n  ${local} = ${value}\n}`,
+    use: (index) => `{ text = local.${local}${index === undefined ? '' : `[${index}]`} }`,
+  };
+}
+
+const EMPTY: Body = { start: 0, end: 0, items: [] };
+
+function byPath(resource: DeclaredResource, path: string): Snippet {
+  return {
+    resource,
+    replacement: `# The VMs read the file of the snippet "${resource.name}" themselves.`,
+    use: () => `{ file = ${path} }`,
+  };
+}
+
+function asFile(resource: DeclaredResource, raw: Block | undefined, text: string): Snippet {
+  const named = textOf(raw && attributeOf(raw.body, 'file_name')?.value);
+  const path = `cloud-init/${named !== undefined && /^[\w.-]+$/.test(named) ? named : `${resource.name}.yaml`}`;
+  return {
+    resource,
+    replacement: `# The snippet "${resource.name}" is the file ${path} now.`,
+    file: { path, text },
+    use: () => `{ file = "\${path.module}/${path}" }`,
+  };
+}
+
+interface SnippetLoop {
+  readonly kind: 'count' | 'for_each';
+  readonly over: Expression;
+}
+
+function loopOf({ body }: Block): SnippetLoop | undefined {
+  const [count, each] = [attributeOf(body, 'count'), attributeOf(body, 'for_each')];
+  if (each) return { kind: 'for_each', over: each.value };
+  return count && { kind: 'count', over: count.value };
+}
+
+/** `each.key` and `count.index` are the variables of a `for` expression here. */
+function loopReferences(references: References): References {
+  return {
+    find: (type, name) => references.find(type, name),
+    problem: (problem) => references.problem(problem),
+    replace: (access) => {
+      const [step] = access.steps;
+      if (access.of.kind !== 'variable' || step?.kind !== 'attribute') return undefined;
+      const isLoop = access.of.name === 'each' || access.of.name === 'count';
+      return isLoop ? { start: access.start, end: step.end, text: `${access.of.name}_${step.name}` } : undefined;
+    },
+  };
+}
+
+/** A heredoc ends its line, so the brace comes on the next one. */
+function loopText({ kind, over }: SnippetLoop, text: string, source: string, references: References): string {
+  const through = rewritten(over, source, references);
+  return kind === 'for_each'
+    ? `{\n    for each_key, each_value in ${through} : each_key => ${text}\n  }`
+    : `[\n    for count_index in range(${through}) : ${text}\n  ]`;
+}
+
+function freeLocal(module: Module, name: string): string {
+  const taken = new Set(
+    module.files.flatMap(({ body }) =>
+      blocksOf(body, 'locals').flatMap((block) =>
+        block.body.items.map((item) => (item.kind === 'attribute' ? item.name : '')),
+      ),
+    ),
+  );
+  return taken.has(name) ? freeLocal(module, `${name}_snippet`) : name;
+}
