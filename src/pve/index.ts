@@ -9,14 +9,19 @@ export type {
   ClusterResource,
   ClusterStatusEntry,
   DeviceMapping,
+  Mappings,
+} from './api/cluster.ts';
+export type {
+  HaGroup,
+  HaGroupParams,
+  HaGroups,
   HaResource,
   HaResourceParams,
   HaResources,
   HaRule,
   HaRuleParams,
   HaRules,
-  Mappings,
-} from './api/cluster.ts';
+} from './api/ha.ts';
 export type {
   CpuModel,
   NodeEntry,

@@ -335,7 +335,7 @@ export const placementKeysSchema = z.strictObject({
       apart_from: ours(names.optional(), 'Groups that must not be on the same node.', { effect: 'creation' }),
       ha_rules: ours(
         z.boolean().optional(),
-        'For VMs with `ha`: keep HA rules of Proxmox VE 9 that a failover follows, too. Default: true.',
+        'For VMs with `ha`: keep HA rules, or groups before Proxmox VE 9, that a failover follows, too. Default: true.',
         { effect: 'live' },
       ),
     })

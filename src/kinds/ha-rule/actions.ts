@@ -10,6 +10,7 @@ import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { inRounds, type RoundEnd } from '../vm/actions/look.ts';
 import { type Need, need, on } from '../vm/privileges/need.ts';
+import { type RuleBook, ruleBook } from './book.ts';
 import { conflictsOf } from './conflicts.ts';
 import {
   fewestMembers,
@@ -37,8 +38,9 @@ export const keepRule: Action<KeepRuleInput> = async (context, input) => {
 };
 
 async function keepOnce(context: ActionContext, { rule: name, sense, members }: KeepRuleInput): Promise<RoundEnd> {
-  const { pve, signal, log } = context;
-  const [rules, managed] = await Promise.all([pve.cluster.haRules.list({ signal }), managedSids(context)]);
+  const { signal, log } = context;
+  const book = await bookOf(context);
+  const [rules, managed] = await Promise.all([book.list({ signal }), managedSids(context)]);
   const own = members.flatMap((address) => sidsOf(context, address)).filter((sid) => managed.has(sid));
   const observed = rules.find(({ rule }) => rule === name);
   if (observed && !isOurs(context, observed, own)) throw notOurs(name);
@@ -55,11 +57,11 @@ async function keepOnce(context: ActionContext, { rule: name, sense, members }: 
   try {
     if (observed && observed.type === sense.type) {
       const change = { ...params, digest: observed.digest, ...(observed.disable && { delete: 'disable' as const }) };
-      await pve.cluster.haRules.update(name, change, { signal });
+      await book.update(name, change, { signal });
     } else if (observed) {
-      await pve.cluster.haRules.delete(name, { signal });
+      await book.delete(name, { signal });
     } else {
-      await pve.cluster.haRules.create(name, { ...params, comment: ruleComment(context) }, { signal });
+      await book.create(name, { ...params, comment: ruleComment(context) }, { signal });
     }
   } catch (error) {
     // Another client, or a request of an interrupted run that arrived late, was faster.
@@ -72,8 +74,9 @@ async function keepOnce(context: ActionContext, { rule: name, sense, members }: 
 
 export const leaveRule: Action<LeaveRuleInput> = (context, { rule: name, leaving }) =>
   inRounds(context, 'leave the HA rule', async () => {
-    const { pve, signal, log } = context;
-    const [rules, managed] = await Promise.all([pve.cluster.haRules.list({ signal }), managedSids(context)]);
+    const { signal, log } = context;
+    const book = await bookOf(context);
+    const [rules, managed] = await Promise.all([book.list({ signal }), managedSids(context)]);
     const observed = rules.find(({ rule }) => rule === name);
     const gone = new Set(leaving.map(sidOf));
     if (!observed || !isOurs(context, observed, [...gone])) return 'done';
@@ -83,8 +86,8 @@ export const leaveRule: Action<LeaveRuleInput> = (context, { rule: name, leaving
     if (!isIdle && observed.resources.every((sid) => !gone.has(sid))) return 'done';
     await context.intend({ rule: name, type, resources, sentAt: context.clock.now() });
     try {
-      if (isIdle) await pve.cluster.haRules.delete(name, { signal });
-      else await pve.cluster.haRules.update(name, { type, resources, digest: observed.digest }, { signal });
+      if (isIdle) await book.delete(name, { signal });
+      else await book.update(name, { type, resources, digest: observed.digest }, { signal });
     } catch (error) {
       // Proxmox takes a VM out of its rules when it is destroyed, and does not ask for this privilege then.
       if (hasCode(error, 'PRIVILEGE_MISSING')) return 'done';
@@ -93,6 +96,10 @@ export const leaveRule: Action<LeaveRuleInput> = (context, { rule: name, leaving
     log.log('info', isIdle ? `Removed the HA rule ${name}` : `HA rule ${name}: ${resources.join(', ')}`);
     return 'again';
   });
+
+async function bookOf({ pve, signal }: ActionContext): Promise<RuleBook> {
+  return ruleBook(pve, await pve.authenticate({ signal }));
+}
 
 function sidsOf(context: ActionContext, address: Address): string[] {
   const vmid = context.recordedOf(address)?.vmid;

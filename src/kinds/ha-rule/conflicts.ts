@@ -16,13 +16,18 @@ export interface CheckedRule {
 }
 
 /** Sentences, none where the rule can be kept. `others`: all rules of the cluster as they will be, without this one. */
-export function conflictsOf(rule: CheckedRule, others: readonly CheckedRule[], nodeCount: number): string[] {
+export function conflictsOf(
+  rule: CheckedRule,
+  others: readonly CheckedRule[],
+  nodeCount: number,
+  confining = 'node affinity rule',
+): string[] {
   const enabled = others.filter(({ disable }) => !disable);
   const nodeRules = enabled.filter(({ type }) => type === 'node-affinity');
   const affinities = enabled.filter(({ type }) => type === 'resource-affinity');
   return rule.type === 'node-affinity'
     ? [
-        ...takenElsewhere(rule, nodeRules),
+        ...takenElsewhere(rule, nodeRules, confining),
         ...joinedByPositive(rule, nodeRules, affinities.filter(isPositive)),
         ...affinities
           .filter((other) => !isPositive(other))
@@ -38,13 +43,11 @@ export function conflictsOf(rule: CheckedRule, others: readonly CheckedRule[], n
 
 const isPositive = ({ affinity }: CheckedRule) => affinity === 'positive';
 
-function takenElsewhere({ resources }: CheckedRule, nodeRules: readonly CheckedRule[]): string[] {
+function takenElsewhere({ resources }: CheckedRule, nodeRules: readonly CheckedRule[], confining: string): string[] {
   return nodeRules.flatMap((other) => {
     const common = shared(resources, other);
     if (common.length === 0) return [];
-    return [
-      `${common.join(', ')} is in the node affinity rule "${other.rule}" already, and Proxmox allows one for each VM.`,
-    ];
+    return [`${common.join(', ')} is in the ${confining} "${other.rule}" already, and Proxmox allows one for each VM.`];
   });
 }
 

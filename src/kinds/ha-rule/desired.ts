@@ -47,8 +47,9 @@ function isRuled({ fields: { ha }, placement }: ResolvedVm): boolean {
 /** Members that may be on different nodes, by an override, have a rule each. */
 function nodeRules(group: string, vms: readonly ResolvedVm[]): Named[] {
   const byNodes = new Map<string, { nodes: readonly string[]; members: Address[] }>();
-  for (const { placement, address } of vms) {
-    if (!placement || placement.nodes === 'all') continue;
+  for (const { placement, address, fields } of vms) {
+    // Before Proxmox VE 9 the file may name a group, which then says on which nodes the VM runs.
+    if (!placement || placement.nodes === 'all' || (fields.ha && fields.ha.group !== undefined)) continue;
     const nodes = [...placement.nodes].sort(byName);
     const known = byNodes.get(nodes.join()) ?? { nodes, members: [] };
     known.members.push(address);

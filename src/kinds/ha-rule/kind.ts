@@ -34,18 +34,17 @@ function changeOf(step: RuleStep): 'create' | 'update' | 'delete' {
 }
 
 function described({ action, input }: RuleStep): string[] {
+  const noun = input.isGroup ? 'HA group' : 'HA rule';
   if (action === LEAVE_RULE) {
     const vms = input.leaving.length === 0 ? [] : [`for ${input.leaving.map((vmid) => `VM ${vmid}`).join(', ')}`];
-    return [input.removes ? 'remove the HA rule' : 'take VMs out of the HA rule', ...vms];
+    return [input.removes ? `remove the ${noun}` : `take VMs out of the ${noun}`, ...vms];
   }
   const { sense, members, was } = input;
   const says =
     sense.type === 'node-affinity' ? `runs only on ${sense.nodes.join(', ')}` : 'each on a node without the others';
-  const verb = { absent: 'create the HA rule', incomplete: 'complete the HA rule', changed: 'restore the HA rule' }[
-    was
-  ];
+  const verb = { absent: 'create', incomplete: 'complete', changed: 'restore' }[was];
   return [
-    verb,
+    `${verb} the ${noun}`,
     ...(was === 'changed' ? ['It was changed outside Proxwright, or "nodes" changed in the file.'] : []),
     `${members.join(', ')}: ${says}`,
   ];

@@ -6,24 +6,26 @@
  */
 import { type Address, toAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { ProxwrightError } from '../../base/errors.ts';
-import { advice, command, setting } from '../../base/hint.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../kind.ts';
 import { NOTHING_PLANNED } from '../kind.ts';
+import type { Observed } from '../observed.ts';
 import type { ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
 import { NODE_NOT_CHOSEN } from '../vm/placement/candidates.ts';
 import type { MigrateInput } from '../vm/steps.ts';
-import { whereOf } from '../vm/where.ts';
+import { hasGroups } from './book.ts';
 import { type CheckedRule, conflictsOf } from './conflicts.ts';
 import { type DesiredRule, desiredRules } from './desired.ts';
+import { beyondGroups, nameTaken, notKept, notYet, refused, type Words, wordsFor } from './findings.ts';
 import { fewestMembers, isOurRule, keepStep, leaveStep, type RuleStep, saysThe, sidOf } from './rule.ts';
 
 export function planRules(context: PlanContext): KindPlan {
   const { stack, observed } = context;
-  const all = desiredRules(stack, [...observed.nodes.keys()]);
-  if (!observed.haRules?.ok) return { ...NOTHING_PLANNED, warnings: notKept(all, context) };
+  const desired = desiredRules(stack, [...observed.nodes.keys()]);
+  if (!observed.haRules?.ok) return { ...NOTHING_PLANNED, warnings: notKept(desired, context) };
+  const isGroup = hasGroups(observed.version);
+  const all = desired.filter(({ sense }) => !isGroup || sense.type === 'node-affinity');
   const scene = new Scene(context, observed.haRules.value);
   const kept = all.map((rule) => ({ rule, ...scene.membersOf(rule) }));
   const wanted = kept.filter(({ rule, members }) => members.length >= fewestMembers(rule.sense));
@@ -43,7 +45,7 @@ export function planRules(context: PlanContext): KindPlan {
   return {
     resources: asResources([...leaving, ...keeping]),
     problems: found.filter(({ rule }) => sent.has(rule)).map(({ problem }) => problem),
-    warnings: [...postponed, ...idle],
+    warnings: [...postponed, ...idle, ...(isGroup ? beyondGroups(desired, context) : [])],
   };
 }
 
@@ -60,10 +62,16 @@ export function planDestroyedRules({ stack, state, observed, isSelected }: Destr
     };
     const isEffective = resources.filter((sid) => !isLeaving(sid)).length >= fewestMembers(senseOf(rule));
     const leaving = resources.filter(isLeaving).map(vmidOf);
-    return isEffective || leaving.length === 0 ? [] : [leaveStep({ rule: rule.rule, leaving, removes: true })];
+    const group = groupMark(observed.version);
+    return isEffective || leaving.length === 0
+      ? []
+      : [leaveStep({ rule: rule.rule, leaving, removes: true, ...group })];
   });
   return { ...NOTHING_PLANNED, resources: asResources(steps) };
 }
+
+const groupMark = (version: Observed['version']): { readonly isGroup?: true } =>
+  hasGroups(version) ? { isGroup: true } : {};
 
 const asResources = (steps: readonly RuleStep[]): ResourcePlan[] => steps.map((step) => ({ steps: [step] }));
 
@@ -88,12 +96,16 @@ class Scene {
   readonly #bySid: ReadonlyMap<string, Address>;
   readonly #vms: ReadonlyMap<Address, ResolvedVm>;
   readonly #steps: ReadonlyMap<Address, readonly Step[]>;
+  readonly #mark: { readonly isGroup?: true };
+  readonly #words: Words;
   readonly ours: readonly HaRule[];
 
   constructor(context: PlanContext, rules: readonly HaRule[]) {
     const { stack, state, planned } = context;
     this.#context = context;
     this.#rules = rules;
+    this.#mark = groupMark(context.observed.version);
+    this.#words = wordsFor(context);
     this.#bySid = addressesBySid(state.vms);
     this.#vms = new Map(stack.vms.map((vm) => [vm.address, vm]));
     this.#steps = new Map(planned.flatMap(({ change, steps }) => (change ? [[change.address, steps] as const] : [])));
@@ -132,7 +144,7 @@ class Scene {
     const removes = left.length < fewestMembers(senseOf({ type }));
     const isLeftover = removes && resources.every((sid) => this.#bySid.has(sid) || !this.#isManaged(sid));
     if (leaving.length === 0 && !(isLeftover && members.length === 0)) return [];
-    return [leaveStep({ rule, leaving: leaving.map(vmidOf), removes })];
+    return [leaveStep({ rule, leaving: leaving.map(vmidOf), removes, ...this.#mark })];
   }
 
   keep(rule: DesiredRule, leaving: readonly RuleStep[]): RuleStep[] {
@@ -144,7 +156,7 @@ class Scene {
     if (observed && isSame && !isMissing) return [];
     const was = !observed ? 'absent' : isSame ? 'incomplete' : 'changed';
     const needs = [...leaving.map(({ id }) => id), ...members.flatMap((address) => this.#lastBefore(address))];
-    return [keepStep({ rule: rule.rule, sense, members, was }, needs)];
+    return [keepStep({ rule: rule.rule, sense, members, was, ...this.#mark }, needs)];
   }
 
   /** Rules that Proxmox would refuse, and names that a rule of another client has. */
@@ -157,10 +169,10 @@ class Scene {
       const rule = own[index];
       if (!first || !rule) return [];
       if (strangers.some((other) => other.rule === desired.rule))
-        return [{ rule: desired.rule, problem: nameTaken(desired, first) }];
+        return [{ rule: desired.rule, problem: nameTaken(desired, first, this.#words) }];
       const others = [...strangers, ...own.filter((other) => other !== rule)];
-      const why = conflictsOf(rule, others, this.#context.observed.nodes.size);
-      return why.length === 0 ? [] : [{ rule: desired.rule, problem: refused(desired, first, why) }];
+      const why = conflictsOf(rule, others, this.#context.observed.nodes.size, this.#words.confining);
+      return why.length === 0 ? [] : [{ rule: desired.rule, problem: refused(desired, first, why, this.#words) }];
     });
   }
 
@@ -223,68 +235,4 @@ class Scene {
   #stepOf(address: Address, action: string): Step | undefined {
     return this.#steps.get(address)?.find((step) => step.action === action);
   }
-}
-
-const OPT_OUT = setting('placement', { ha_rules: false });
-
-function firstOf({ members }: DesiredRule, { stack }: PlanContext): ResolvedVm | undefined {
-  return stack.vms.find(({ address }) => address === members[0]);
-}
-
-function nameTaken({ rule }: DesiredRule, vm: ResolvedVm): Diagnostic {
-  return new ProxwrightError({
-    code: 'NOT_OURS',
-    where: whereOf(vm, 'ha'),
-    detail: `There is an HA rule "${rule}", and its comment does not say that it belongs to this stack, so Proxwright does not change it.`,
-    hint: advice`If the rule is not needed: ha-manager rules remove ${rule}. To have no HA rules: ${OPT_OUT}.`,
-  }).diagnostic;
-}
-
-function refused({ rule }: DesiredRule, vm: ResolvedVm, why: readonly string[]): Diagnostic {
-  return new ProxwrightError({
-    code: 'BAD_VALUE',
-    where: whereOf(vm, 'ha'),
-    detail: `Proxmox does not accept the HA rule "${rule}" that follows from "placement". ${why.join(' ')}`,
-    hint: advice`Change "placement" or the other rule, or keep no HA rules: ${OPT_OUT}.`,
-  }).diagnostic;
-}
-
-function notYet(rule: DesiredRule, postponed: readonly Address[], context: PlanContext): Diagnostic {
-  const { sense } = rule;
-  const vm = firstOf(rule, context);
-  const why =
-    sense.type === 'node-affinity'
-      ? `is not on ${sense.nodes.join(', ')}`
-      : 'is on the same node as another VM that the rule keeps apart from it';
-  return {
-    ...new ProxwrightError({
-      code: 'CANNOT_MOVE',
-      ...(vm && { where: whereOf(vm, 'ha') }),
-      detail: `The HA rule "${rule.rule}" does not hold for ${postponed.join(', ')} yet: it ${why}. The HA manager would move it.`,
-      hint: advice`Move it with ${command('rebalance')}, then apply again.`,
-    }).diagnostic,
-    severity: 'warning',
-  };
-}
-
-/** Proxmox VE 8 has groups instead, which only say on which nodes a resource may be. */
-function notKept(rules: readonly DesiredRule[], context: PlanContext): Diagnostic[] {
-  const { version, haRules } = context.observed;
-  const [first] = rules.filter(({ members, sense }) => members.length >= fewestMembers(sense));
-  const vm = first && firstOf(first, context);
-  if (!vm) return [];
-  const needs = haRules?.ok === false ? haRules.needs : undefined;
-  return [
-    {
-      severity: 'warning',
-      code: 'NOT_CHECKED',
-      summary: 'Not checked',
-      detail:
-        needs === undefined
-          ? `Proxmox VE ${version.version} has no HA rules: a failover may place VMs of this stack where "placement" would not.`
-          : `HA rules are neither compared nor kept: the token needs ${needs}.`,
-      where: whereOf(vm, 'ha'),
-      ...(needs !== undefined && { facts: { needs } }),
-    },
-  ];
 }

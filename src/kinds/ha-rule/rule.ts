@@ -26,6 +26,8 @@ export interface KeepRuleInput {
   readonly members: readonly Address[];
   /** What the plan found, for people: a rule that it creates, completes or puts right. */
   readonly was: 'absent' | 'incomplete' | 'changed';
+  /** For people: the server has groups instead of rules. */
+  readonly isGroup?: true;
 }
 
 export interface LeaveRuleInput {
@@ -34,6 +36,8 @@ export interface LeaveRuleInput {
   readonly leaving: readonly number[];
   /** No member that needs it is left. */
   readonly removes: boolean;
+  /** For people: the server has groups instead of rules. */
+  readonly isGroup?: true;
 }
 
 export type RuleStep = Step<typeof KEEP_RULE, KeepRuleInput> | Step<typeof LEAVE_RULE, LeaveRuleInput>;
@@ -65,6 +69,8 @@ export function sidOf(vmid: number): string {
 }
 
 const PREFIX = 'proxwright-';
+/** An upgrade to Proxmox VE 9 turns each group into a rule with such a name, and copies its comment. */
+const FROM_GROUP = 'ha-group-';
 const LONGEST_PART = 24;
 
 /** Readable, and different for different parts, whatever characters they have: `proxwright-lab-control-apart-3f9a1c`. */
@@ -99,7 +105,8 @@ export function isOurRule(
   isOurs: (sid: string) => boolean,
 ): boolean {
   const [, named, made] = MARK.exec(comment) ?? [];
-  if (!rule.startsWith(PREFIX) || named !== stack) return false;
+  const name = rule.startsWith(FROM_GROUP) ? rule.slice(FROM_GROUP.length) : rule;
+  if (!name.startsWith(PREFIX) || named !== stack) return false;
   return made === undefined || made === shortLineage(lineage ?? '') || resources.some(isOurs);
 }
 

@@ -1,11 +1,12 @@
-/** `/cluster`: guests, nodes and options of the whole cluster, its HA resources and rules, and its device mappings. */
+/** `/cluster`: guests, nodes and options of the whole cluster, and its device mappings. High availability is in `ha.ts`. */
 
 import { z } from 'zod';
 import type { CallOptions } from '../exchange.ts';
 import { apiPath } from '../path.ts';
 import type { Api } from '../request.ts';
 import type { Vmid } from '../wire/ids.ts';
-import { anything, commaList, flag, maybe, numeric, text, vmidShape } from './shapes.ts';
+import { HaGroups, HaResources, HaRules } from './ha.ts';
+import { anything, flag, maybe, numeric, text, vmidShape } from './shapes.ts';
 
 const resourceSchema = z.lazy(() =>
   z.looseObject({
@@ -52,6 +53,7 @@ export type ClusterOptions = z.output<typeof optionsSchema>;
 export class Cluster {
   readonly ha: HaResources;
   readonly haRules: HaRules;
+  readonly haGroups: HaGroups;
   readonly mapping: Mappings;
   readonly #api: Api;
 
@@ -59,6 +61,7 @@ export class Cluster {
     this.#api = api;
     this.ha = new HaResources(api);
     this.haRules = new HaRules(api);
+    this.haGroups = new HaGroups(api);
     this.mapping = new Mappings(api);
   }
 
@@ -87,139 +90,6 @@ export class Cluster {
   options(options?: CallOptions): Promise<ClusterOptions> {
     return this.#api.get(apiPath`/cluster/options`, optionsSchema, {}, options);
   }
-}
-
-const haResourceSchema = z.lazy(() =>
-  z.looseObject({
-    /** `vm:101`. */
-    sid: z.string(),
-    state: maybe(z.string()),
-    group: maybe(text),
-    max_restart: maybe(numeric),
-    max_relocate: maybe(numeric),
-    failback: maybe(flag),
-    comment: maybe(text),
-    digest: maybe(z.string()),
-  }),
-);
-const haResourcesSchema = z.lazy(() => z.array(haResourceSchema));
-export type HaResource = z.output<typeof haResourceSchema>;
-
-export interface HaResourceParams {
-  readonly state?: 'started' | 'stopped' | 'disabled' | 'ignored' | undefined;
-  readonly max_restart?: number | undefined;
-  readonly max_relocate?: number | undefined;
-  readonly failback?: boolean | undefined;
-  /** Only before PVE 9, which replaced groups by rules. */
-  readonly group?: string | undefined;
-  readonly comment?: string | undefined;
-}
-
-/** `/cluster/ha/resources`: the guests that the HA manager keeps running. */
-export class HaResources {
-  readonly #api: Api;
-
-  constructor(api: Api) {
-    this.#api = api;
-  }
-
-  list(options?: CallOptions): Promise<HaResource[]> {
-    return this.#api.get(apiPath`/cluster/ha/resources`, haResourcesSchema, { type: 'vm' }, options);
-  }
-
-  /** Also containers. */
-  listAll(options?: CallOptions): Promise<HaResource[]> {
-    return this.#api.get(apiPath`/cluster/ha/resources`, haResourcesSchema, {}, options);
-  }
-
-  create(vmid: number, params: HaResourceParams = {}, options?: CallOptions): Promise<void> {
-    return this.#api.post(apiPath`/cluster/ha/resources`, anything, { sid: `vm:${vmid}`, ...params }, options);
-  }
-
-  update(
-    vmid: number,
-    params: HaResourceParams & { readonly digest?: string | undefined },
-    options?: CallOptions,
-  ): Promise<void> {
-    return this.#api.put(apiPath`/cluster/ha/resources/${`vm:${vmid}`}`, anything, { ...params }, options);
-  }
-
-  delete(vmid: number, options?: CallOptions): Promise<void> {
-    return this.#api.delete(apiPath`/cluster/ha/resources/${`vm:${vmid}`}`, anything, {}, options);
-  }
-}
-
-const haRuleSchema = z.lazy(() =>
-  z.looseObject({
-    rule: z.string(),
-    type: z.string(),
-    /** `vm:101`. */
-    resources: commaList,
-    /** Of a node affinity: `pve1`, or `pve1:2` with a priority. */
-    nodes: maybe(commaList),
-    strict: maybe(flag),
-    /** Of a resource affinity: `positive` or `negative`. */
-    affinity: maybe(z.string()),
-    disable: maybe(flag),
-    comment: maybe(text),
-    /** Covers all rules together. */
-    digest: maybe(z.string()),
-  }),
-);
-const haRulesSchema = z.lazy(() => z.array(haRuleSchema));
-export type HaRule = z.output<typeof haRuleSchema>;
-
-export interface HaRuleParams {
-  readonly resources: readonly string[];
-  readonly nodes?: readonly string[] | undefined;
-  readonly strict?: boolean | undefined;
-  readonly affinity?: 'positive' | 'negative' | undefined;
-}
-
-/**
- * `/cluster/ha/rules`: which nodes HA resources run on, and which of them stay together or apart. Since 9.0. The order in
- * which the server lists rules means nothing.
- */
-export class HaRules {
-  readonly #api: Api;
-
-  constructor(api: Api) {
-    this.#api = api;
-  }
-
-  list(options?: CallOptions): Promise<HaRule[]> {
-    return this.#api.get(apiPath`/cluster/ha/rules`, haRulesSchema, {}, options);
-  }
-
-  create(
-    rule: string,
-    params: HaRuleParams & { readonly type: string; readonly comment?: string | undefined },
-    options?: CallOptions,
-  ): Promise<void> {
-    return this.#api.post(apiPath`/cluster/ha/rules`, anything, { rule, ...onWire(params) }, options);
-  }
-
-  /** `type` is that of the rule. Only `delete: 'disable'` enables a rule again: `disable=0` does nothing. */
-  update(
-    rule: string,
-    params: HaRuleParams & {
-      readonly type: string;
-      readonly delete?: 'disable' | undefined;
-      readonly digest?: string | undefined;
-    },
-    options?: CallOptions,
-  ): Promise<void> {
-    return this.#api.put(apiPath`/cluster/ha/rules/${rule}`, anything, onWire(params), options);
-  }
-
-  /** Succeeds also if there is no such rule. */
-  delete(rule: string, options?: CallOptions): Promise<void> {
-    return this.#api.delete(apiPath`/cluster/ha/rules/${rule}`, anything, {}, options);
-  }
-}
-
-function onWire<Params extends HaRuleParams>({ resources, nodes, ...others }: Params) {
-  return { ...others, resources: resources.join(','), ...(nodes && { nodes: nodes.join(',') }) };
 }
 
 const mappingSchema = z.lazy(() =>

@@ -256,7 +256,7 @@ export const PHRASES: readonly Phrase[] = [
     code: 'NOT_FOUND',
     subject: 'other',
     pattern: exact(
-      String.raw`bridge '[^']+' does not exist|no such resource '[^']+'|HA rule '[^']+' does not exist|cannot delete service '[^']+', not HA managed!|no such user \('[^']+'\)|no such token '[^']+'|role '[^']+' does not exist`,
+      String.raw`bridge '[^']+' does not exist|no such resource '[^']+'|HA (?:rule|group) '[^']+' does not exist|no such ha group '[^']+'|cannot delete service '[^']+', not HA managed!|no such user \('[^']+'\)|no such token '[^']+'|role '[^']+' does not exist`,
     ),
     sample: "bridge 'vmbr9' does not exist",
     source: 'pve-common Network.pm tap_plug; pve-ha-manager API2/HA/Resources.pm; pve-access-control',
@@ -285,7 +285,7 @@ export const PHRASES: readonly Phrase[] = [
   {
     code: 'ALREADY_EXISTS',
     pattern: exact(
-      `(?:pool|user|role|storage ID) '[^']+' already (?:exists|defined)|(?:pci|usb|dir|resource) ID '[^']+' already defined|HA rule '[^']+' already defined`,
+      `(?:pool|user|role|storage ID) '[^']+' already (?:exists|defined)|(?:pci|usb|dir|resource) ID '[^']+' already defined|(?:HA rule|ha group ID) '[^']+' already defined`,
     ),
     sample: "create hardware mapping failed: pci ID 'gpu' already defined",
     source: 'pve-manager API2/Pool.pm, API2/Cluster/Mapping; pve-access-control API2/User.pm, API2/Role.pm',
