@@ -90,6 +90,19 @@ describe('a VM that was shut down outside', () => {
   });
 });
 
+describe('a VM that was moved outside', () => {
+  it('is drift, which an apply leaves alone', async () => {
+    const pve2 = bench.outside.node('pve2').vm(403);
+    const offline = { online: false, 'with-local-disks': true };
+    await bench.outside.tasks.wait(await vm(403).status.stop());
+    await bench.outside.tasks.wait(await vm(403).migrate({ target: 'pve2', ...offline }));
+    expect((await drift()).out).toMatch(/node +pve2 {2}\(applied: pve1; an apply leaves it so\)/);
+    await bench.outside.tasks.wait(await pve2.migrate({ target: 'pve1', ...offline }));
+    await bench.outside.tasks.wait(await vm(403).status.start());
+    expect((await drift()).code).toBe(0);
+  });
+});
+
 describe('an id that another VM has', () => {
   it('does not keep drift from reporting all other VMs, and names the other VM and its owner', async () => {
     await vm(402).config.put({ memory: 8192 });
