@@ -7,8 +7,9 @@ const allowed = {
   state: ['base', 'kinds', 'spec'],
   engine: ['base', 'pve', 'kinds', 'spec', 'state'],
   local: ['base', 'pve', 'kinds', 'spec', 'state', 'engine'],
+  rehearse: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'simulator'],
   convert: ['base'],
-  cli: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'ui', 'simulator', 'convert'],
+  cli: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'ui', 'simulator', 'rehearse', 'convert'],
   provider: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'convert'],
   ui: ['base', 'kinds', 'state', 'engine'],
 };

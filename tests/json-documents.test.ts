@@ -5,6 +5,7 @@ import { runApply } from '../src/cli/commands/apply.ts';
 import { runDoctor } from '../src/cli/commands/doctor.ts';
 import { runDrift } from '../src/cli/commands/drift.ts';
 import { runPlan } from '../src/cli/commands/plan.ts';
+import { runRehearse } from '../src/cli/commands/rehearse.ts';
 import { runRuns, runRunsShow } from '../src/cli/commands/runs.ts';
 import { runValidate } from '../src/cli/commands/validate.ts';
 import { JSON_DOCUMENTS } from '../tools/docs/json-documents.ts';
@@ -21,6 +22,7 @@ const COMMANDS: readonly (readonly [name: string, command: Command])[] = [
   ['validate', (deps) => runValidate({}, deps)],
   ['doctor', (deps) => runDoctor({}, deps)],
   ['plan', (deps) => runPlan({}, deps)],
+  ['rehearse', (deps) => runRehearse({}, deps)],
   ['apply', (deps) => runApply(undefined, { yes: true }, deps)],
   ['drift', (deps) => runDrift({}, deps)],
   ['runs', (deps) => runRuns({}, deps)],

@@ -152,6 +152,28 @@ Examples:
     load: async () => (await import('./commands/plan.ts')).runPlan,
   },
   {
+    name: 'rehearse',
+    about: 'run the apply on a simulated copy of your cluster: what happens, how long it takes, what would fail',
+    usesStack: true,
+    options: [
+      ...PLANNING_OPTIONS,
+      { flags: '--interrupt', about: 'also kill that apply at every request, and check that the next one resumes' },
+      { flags: '--at <point>', about: 'with --interrupt: only at this point' },
+      { flags: '--faults <count>', about: 'also run it in this many storms: locks, lost answers, failing tasks' },
+      { flags: '--seed <seed>', about: 'seed of the first storm, and of everything random', byDefault: '1' },
+      { flags: '--save <file>', about: 'write the copy to a file for sim --world, without secrets' },
+      { flags: '--anonymize', about: 'with --save: replace names and addresses' },
+    ],
+    help: `
+It only reads from the cluster. Durations come from earlier runs of this stack, else they are defaults; it says which.
+
+Examples:
+  proxwright rehearse                        before an apply: the timeline, the end, the room it takes
+  proxwright rehearse --interrupt            prove the resume, for your stack
+  proxwright rehearse --save cluster.json && proxwright sim --world cluster.json`,
+    load: async () => (await import('./commands/rehearse.ts')).runRehearse,
+  },
+  {
     name: 'apply',
     about: 'make the cluster match the file, with live progress; resumes an interrupted run',
     arguments: [{ name: '[plan]', about: 'a plan written by plan --out; refused if anything changed since' }],

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { describeRun, type StepRecord } from '../../src/engine/run-record.ts';
+import { lineOf } from '../../src/rehearse/trial/mortal-process.ts';
 import { buildWorld, type WorldFile } from '../../src/simulator/index.ts';
 import { DEFAULT_WORLD } from '../../src/simulator/world/default-world.ts';
 import { DirectoryStore } from '../../src/state/directory-store.ts';
@@ -17,7 +18,6 @@ import { listBackups, parseState, readState } from '../../src/state/state-file.t
 import { Transitions } from '../../src/state/transitions.ts';
 import { failuresOf } from './engine/support/invariants.ts';
 import { Scene } from './engine/support/scene.ts';
-import { lineOf } from './engine/support/wire-violations.ts';
 
 const FIXTURES = join(dirname(fileURLToPath(import.meta.url)), '../fixtures/state-0.1.0');
 /** Some hours after the last of those runs died. */

@@ -99,6 +99,23 @@ const step = z.looseObject({
   tasks: z.array(z.string()).describe('UPIDs.'),
 });
 
+const rehearsedStep = z.looseObject({
+  step: z.string(),
+  address: z.string(),
+  action: z.string(),
+  startedAt: time,
+  durationMs: z.number().optional(),
+  outcome: z.enum(['done', 'failed', 'open']),
+});
+
+const peak = z.looseObject({ beforeBytes: z.number(), peakBytes: z.number(), totalBytes: z.number() });
+
+const trialFailure = z.looseObject({
+  at: text('The point or the seed.'),
+  complaints: z.array(z.string()),
+  again: z.array(z.string()).describe('Options that repeat it.'),
+});
+
 const finding = z.looseObject({ check: z.string(), verdict: z.string(), words: z.string() });
 
 export interface JsonDocument {
@@ -115,6 +132,36 @@ export const JSON_DOCUMENTS: readonly JsonDocument[] = [
     command: 'plan --json',
     about: 'The plan.',
     schema: z.looseObject({ schema, ...planFields }),
+  },
+  {
+    name: 'rehearse',
+    command: 'rehearse --json',
+    about: 'A rehearsal: the predicted run, the room it takes, and what would fail.',
+    schema: z.looseObject({
+      schema,
+      stack: z.string(),
+      ok: z.boolean().describe('Whether the apply would end well.'),
+      tookMs: z.number().describe('Predicted, from the first step to the last.'),
+      fastestMs: z.number(),
+      slowestMs: z.number(),
+      run: z.looseObject({ runId: z.string(), outcome: z.enum(OUTCOMES), steps: z.array(rehearsedStep) }),
+      peaks: z.array(z.looseObject({ node: z.string(), memory: peak, storages: z.array(peak) })),
+      order: z.array(z.looseObject({ address: z.string(), what: z.string(), afterMs: z.number() })),
+      warnings: z.array(diagnostic),
+      problems: z.array(diagnostic),
+      planDifferences: z.array(z.string()).describe('Empty if the rehearsed plan is the real one.'),
+      durations: z.array(z.string()).describe('Where each duration comes from.'),
+      assumptions: z.array(z.string()),
+      reads: z.int().describe('Requests to the live cluster.'),
+      interruptions: z
+        .looseObject({ points: z.int(), resumed: z.int(), failures: z.array(trialFailure) })
+        .optional()
+        .describe('With --interrupt.'),
+      storms: z
+        .looseObject({ seeds: z.int(), survived: z.int(), strikes: z.int(), failures: z.array(trialFailure) })
+        .optional()
+        .describe('With --faults.'),
+    }),
   },
   {
     name: 'apply',

@@ -175,9 +175,9 @@ export function nodeStatistics(runtime: Runtime, node: SimNode): Statistics {
   };
 }
 
-/** Rule [assumed]: the host itself needs 1 GB; running guests add what they use. */
+/** What the host itself needs; running guests add what they use. */
 export function usedMemoryBytes(runtime: Runtime, node: SimNode): number {
-  let used = 1_000_000_000;
+  let used = node.hostMemoryBytes;
   for (const vm of runtime.world.vms.values()) {
     if (vm.node === node.name) used += usedBytes(vm);
   }

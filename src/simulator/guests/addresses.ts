@@ -36,8 +36,8 @@ export function guestInterfaces(runtime: Runtime, vm: Vm, process: QemuProcess):
     if (!nic || mac === undefined) continue;
     const isConnected = networkUp && nic.get('link_down') !== '1' && process.launched.has(`net${index}`);
     const bridge = runtime.world.nodes.get(vm.node)?.bridges.get(nic.get('bridge') ?? '');
-    // Rule [assumed]: the DHCP server of a bridge serves its untagged network only.
-    const dhcp = nic.get('tag') === undefined ? bridge : undefined;
+    // Rule [assumed]: the DHCP server of a bridge serves its untagged network only, unless the world says otherwise.
+    const dhcp = nic.get('tag') === undefined || bridge?.dhcp?.anyVlan ? bridge : undefined;
     const addresses = isConnected ? addressesOf(runtime.world, vm, process, index, mac, dhcp) : [];
     interfaces.push({ name: `eth${interfaces.length}`, mac, addresses });
   }

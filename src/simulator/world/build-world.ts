@@ -3,9 +3,10 @@ import type { Instant } from '../../base/clock.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { builtInRoles, privilegesOf } from '../access/privileges.ts';
 import { GUEST_PROFILES } from '../guests/profiles.ts';
-import { newHaState } from '../ha/state.ts';
 import { emptyDraft, writtenConfig } from '../vm/config/config-file.ts';
 import { newQemuProcess } from '../vm/power/process.ts';
+import { usedBytes } from '../vm/power/status.ts';
+import { buildContainers, buildHa, buildTasks } from './build-others.ts';
 import { buildContents, buildDownloads, buildStorages } from './build-storages.ts';
 import type { AclEntry, ApiToken, GuestProfile, ResourceMapping, SimNode, User, Vm, World } from './world.ts';
 import { type CompleteWorldFile, type WorldFile, worldFileSchema } from './world-file.ts';
@@ -50,6 +51,7 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
     storages: buildStorages(file, { entryNode, vms, now: options.now, guestNamed, fail }),
     storageConfigWrites: 0,
     vms,
+    containers: buildContainers(file, entryNode, fail),
     access: buildAccess(file, fail),
     pools: new Map(
       Object.entries(file.pools).map(([poolid, pool]) => [
@@ -62,8 +64,8 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
       usb: buildMappings(file.mappings.usb),
       dir: buildMappings(file.mappings.dir),
     },
-    ha: newHaState(),
-    tasks: new Map(),
+    ha: buildHa(file),
+    tasks: buildTasks(file, fail),
     leftBehind: new Map(),
     downloads: buildDownloads(file, guestNamed),
     contents: buildContents(file, guestNamed),
@@ -76,8 +78,18 @@ export function buildWorld(input: WorldFile, options: BuildOptions): World {
         startedAt: options.now - 3_600_000,
       });
   }
+  for (const [name, { memory_used }] of Object.entries(file.nodes)) {
+    const node = world.nodes.get(name);
+    if (node && memory_used !== undefined) {
+      const ofVms = [...vms.values()].reduce((sum, vm) => sum + (vm.node === name ? usedBytes(vm) : 0), 0);
+      world.nodes.set(name, { ...node, hostMemoryBytes: Math.max(0, memory_used - ofVms) });
+    }
+  }
   return world;
 }
+
+/** Rule [assumed]: what a host needs for itself. */
+const HOST_MEMORY_BYTES = 1_000_000_000;
 
 function badWorld(detail: string, options: BuildOptions): ProxwrightError {
   return new ProxwrightError({
@@ -96,6 +108,7 @@ function buildNode(name: string, node: CompleteWorldFile['nodes'][string], now: 
     bootedAt: now - node.uptime * 1000,
     cpus: node.cpus,
     memoryBytes: node.memory,
+    hostMemoryBytes: HOST_MEMORY_BYTES,
     kvm: node.kvm,
     trafficShaping: node.traffic_shaping,
     bridges: new Map(
@@ -108,7 +121,10 @@ function buildNode(name: string, node: CompleteWorldFile['nodes'][string], now: 
           physical: facts.physical,
           active: facts.active,
           dhcp: facts.dhcp && {
-            ...facts.dhcp,
+            first: facts.dhcp.first,
+            last: facts.dhcp.last,
+            prefix: facts.dhcp.prefix,
+            anyVlan: facts.dhcp.any_vlan,
             reservations: new Map(
               Object.entries(facts.dhcp.reservations).map(([mac, address]) => [mac.toLowerCase(), address]),
             ),
@@ -147,6 +163,8 @@ function buildVms(file: CompleteWorldFile, entryNode: string, fail: (detail: str
     for (const [key, value] of Object.entries(vm.config)) {
       draft.current.set(key, typeof value === 'boolean' ? (value ? '1' : '0') : String(value));
     }
+    for (const [key, value] of Object.entries(vm.pending)) draft.pending.set(key, value);
+    for (const key of vm.delete) draft.pendingDeletes.set(key, false);
     try {
       vms.set(Number(id), { vmid: Number(id), node, config: writtenConfig(draft), process: undefined });
     } catch (error) {

@@ -86,6 +86,10 @@ const bridge = z.strictObject({
       last: z.string(),
       prefix: z.number().int().default(24),
       reservations: z.record(z.string(), z.string()).default({}).describe('Addresses kept for cards, by MAC.'),
+      any_vlan: z
+        .boolean()
+        .default(false)
+        .describe('Whether it answers in every VLAN, not only in the untagged network.'),
     })
     .optional(),
 });
@@ -113,6 +117,9 @@ const node = z.strictObject({
   online: z.boolean().default(true),
   cpus: z.number().int().positive().default(8),
   memory: size.default(32 * 1024 ** 3),
+  memory_used: size
+    .optional()
+    .describe('In use when the simulation begins, with the guests; by default 1 GB without them.'),
   kvm: z.boolean().default(true),
   traffic_shaping: z.boolean().default(true).describe('Whether the kernel can limit the rate of a network card.'),
   uptime: z.number().int().nonnegative().default(86_400).describe('Seconds since the host was started.'),
@@ -154,7 +161,35 @@ const vm = z.strictObject({
   node: z.string().optional(),
   running: z.boolean().default(false),
   config: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),
+  pending: z.record(z.string(), z.string()).default({}).describe('Values that wait for a restart.'),
+  delete: z.array(z.string()).default([]).describe('Keys that the next restart removes.'),
 });
+
+const container = z.strictObject({
+  node: z.string().optional(),
+  name: z.string().optional(),
+  running: z.boolean().default(false),
+  memory: size.default(512 * 1024 ** 2),
+  cores: z.number().int().positive().default(1),
+});
+
+const haRule = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('node-affinity'),
+    resources: z.array(z.string()).describe('Service ids: vm:101.'),
+    nodes: z.array(z.string()).describe('Names, each with a priority where it has one: pve1:2.'),
+    strict: z.boolean().optional(),
+    comment: z.string().optional(),
+    disabled: z.boolean().default(false),
+  }),
+  z.strictObject({
+    type: z.literal('resource-affinity'),
+    resources: z.array(z.string()).describe('Service ids: vm:101.'),
+    affinity: z.enum(['positive', 'negative']),
+    comment: z.string().optional(),
+    disabled: z.boolean().default(false),
+  }),
+]);
 
 const download = z.strictObject({
   size: size.describe('Length of the file as it is served.'),
@@ -226,6 +261,18 @@ export const worldFileSchema = z.strictObject({
   storages: z.record(z.string(), storage).default({}),
   guests: z.record(z.string(), guest).default({}).describe('Guest profiles of your own, by name.'),
   vms: z.record(z.string().regex(/^[1-9][0-9]{2,8}$/), vm).default({}),
+  containers: z
+    .record(z.string().regex(/^[1-9][0-9]{2,8}$/), container)
+    .default({})
+    .describe('Containers, by id: they are listed and occupy their ids, and cannot be used.'),
+  tasks: z.array(z.string()).default([]).describe('UPIDs of tasks of other clients that run and do not end.'),
+  ha: z
+    .strictObject({
+      resources: z.record(z.string(), z.record(z.string(), z.string())).default({}).describe('Options by service id.'),
+      rules: z.record(z.string(), haRule).default({}),
+      groups: z.record(z.string(), z.record(z.string(), z.string())).default({}),
+    })
+    .prefault({}),
   users: z.record(z.string(), user).default({}),
   groups: z.record(z.string(), z.strictObject({ comment: z.string().optional() })).default({}),
   roles: z.record(z.string(), z.array(z.string())).default({}),

@@ -20,6 +20,8 @@ export interface World {
   /** How often storage.cfg was written, which gives its lists another order each time. */
   storageConfigWrites: number;
   readonly vms: Map<number, Vm>;
+  /** Listed, and nothing more: what a container can do is not simulated. */
+  readonly containers: Map<number, Container>;
   readonly access: AccessState;
   readonly pools: Map<string, Pool>;
   readonly mappings: Readonly<Record<MappingKind, Map<string, ResourceMapping>>>;
@@ -52,6 +54,8 @@ export interface SimNode {
   readonly bootedAt: Instant;
   readonly cpus: number;
   readonly memoryBytes: number;
+  /** What the host itself needs, beside its VMs. */
+  readonly hostMemoryBytes: number;
   readonly kvm: boolean;
   /** Whether its kernel can limit the rate of a network card. */
   readonly trafficShaping: boolean;
@@ -81,6 +85,8 @@ export interface DhcpServer {
   readonly prefix: number;
   /** Addresses that are kept for a card, by its MAC in lower case; they may lie outside the range. */
   readonly reservations?: ReadonlyMap<string, string>;
+  /** Whether it answers in every VLAN, not only in the untagged network. */
+  readonly anyVlan?: boolean;
 }
 
 export interface FileSystem {
@@ -220,6 +226,15 @@ export interface Installation {
   /** Data it writes. */
   readonly dataBytes: number;
   readonly afterwards: 'off' | 'reboot';
+}
+
+export interface Container {
+  readonly vmid: number;
+  readonly node: string;
+  readonly name: string;
+  readonly running: boolean;
+  readonly memoryBytes: number;
+  readonly cores: number;
 }
 
 export interface Vm {

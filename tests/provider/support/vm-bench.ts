@@ -14,6 +14,7 @@ import { vmResource } from '../../../src/provider/kinds/vm/resource.ts';
 import type { ResourceType } from '../../../src/provider/provider.ts';
 import { shareReads } from '../../../src/pve/http/shared-reads.ts';
 import { type Credentials, createPve, type Pve, parseToken, passwordCredentials } from '../../../src/pve/index.ts';
+import { MortalProcess } from '../../../src/rehearse/trial/mortal-process.ts';
 import { isPortOpen } from '../../../src/simulator/guests/addresses.ts';
 import {
   createSimulator,
@@ -27,7 +28,6 @@ import type { Vm } from '../../../src/simulator/world/world.ts';
 import { rolloutOf } from '../../../src/spec/sections/sections.ts';
 import { rolloutSchema } from '../../../src/spec/stack-schema.ts';
 import { labWorld } from '../../simulation/engine/support/lab-world.ts';
-import { MortalProcess } from '../../simulation/engine/support/mortal-process.ts';
 import { ToyHost } from './toy-host.ts';
 
 const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';

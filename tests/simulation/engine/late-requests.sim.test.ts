@@ -4,9 +4,9 @@
  */
 import { expect, it } from 'vitest';
 import { type Transport, TransportFailure } from '../../../src/base/transport.ts';
+import { lineOf } from '../../../src/rehearse/trial/mortal-process.ts';
 import { failuresOf } from './support/invariants.ts';
 import { Scene } from './support/scene.ts';
-import { lineOf } from './support/wire-violations.ts';
 
 const STACK = `
 version: 1

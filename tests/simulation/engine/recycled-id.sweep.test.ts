@@ -5,12 +5,12 @@
  */
 import { describe, expect, it } from 'vitest';
 import type { Transport } from '../../../src/base/transport.ts';
+import { lineOf } from '../../../src/rehearse/trial/mortal-process.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import type { Vm, World } from '../../../src/simulator/world/world.ts';
 import { byDepth, pointsOf } from '../../support/depth.ts';
 import { failuresOf } from './support/invariants.ts';
 import { Scene, type Snapshot } from './support/scene.ts';
-import { lineOf } from './support/wire-violations.ts';
 
 const VMID = 401;
 const STRANGER_UUID = '5a5a5a5a-0000-4000-8000-5a5a5a5a5a5a';

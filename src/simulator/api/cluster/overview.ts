@@ -51,17 +51,18 @@ function clusterStatus(call: Call): unknown[] {
 
 /** Rule [recorded nextid-parallel]: nothing is reserved, and the number comes as text. */
 function nextId(call: CallTo<'GET /cluster/nextid'>): string {
-  const { vms, datacenter } = call.runtime.world;
+  const { vms, containers, datacenter } = call.runtime.world;
+  const isTaken = (vmid: number) => vms.has(vmid) || containers.has(vmid);
   const wanted = call.params.vmid;
   if (wanted !== undefined) {
-    if (vms.has(wanted)) throw paramFault({ vmid: `VM ${wanted} already exists` });
+    if (isTaken(wanted)) throw paramFault({ vmid: `VM ${wanted} already exists` });
     return String(wanted);
   }
   const range = new Map(splitProperty(datacenter.get('next-id') ?? '').map((part) => [part.key, Number(part.value)]));
   const lower = range.get('lower') ?? 100;
   // Rule [source PM API2/Cluster.pm nextid]: the upper end itself is never given out.
   const upper = range.get('upper') ?? 1_000_000;
-  for (let vmid = lower; vmid < upper; vmid++) if (!vms.has(vmid)) return String(vmid);
+  for (let vmid = lower; vmid < upper; vmid++) if (!isTaken(vmid)) return String(vmid);
   throw dieFault(`unable to get any free VMID in range [${lower}, ${upper}]`);
 }
 

@@ -17,7 +17,7 @@ function listResources(call: CallTo<'GET /cluster/resources'>): ResourceEntry[] 
   const view = new ResourceView(call.runtime);
   const pools = type === undefined ? poolEntries(call) : new Map<string, ResourceEntry>();
   return [
-    ...(wants('vm') ? vmEntries(call, view, pools) : []),
+    ...(wants('vm') ? [...vmEntries(call, view, pools), ...containerEntries(call)] : []),
     ...pools.values(),
     ...(wants('node') ? nodeEntries(call, view) : []),
     ...(wants('storage') ? storageEntries(call, view) : []),
@@ -58,6 +58,23 @@ function vmEntries(call: Call, view: ResourceView, pools: Map<string, ResourceEn
     entries.push(entry);
   }
   return entries;
+}
+
+/** Rule [source PM API2/Cluster.pm resources]: containers are listed with the VMs, as `lxc`. */
+function containerEntries(call: Call): ResourceEntry[] {
+  return [...call.runtime.world.containers.values()]
+    .filter(({ vmid }) => call.may(`/vms/${vmid}`, ['VM.Audit']))
+    .map(({ vmid, node, name, running, memoryBytes, cores }) => ({
+      id: `lxc/${vmid}`,
+      vmid,
+      node,
+      type: 'lxc',
+      name,
+      status: running ? 'running' : 'stopped',
+      template: 0,
+      maxmem: memoryBytes,
+      maxcpu: cores,
+    }));
 }
 
 /** Rule [source PM API2/Cluster.pm resources]: what the manager says, else what is asked of it. */

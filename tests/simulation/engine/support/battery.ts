@@ -3,6 +3,7 @@
  * something of a write. What a defect does must show in one of them; that is tested with planted defects.
  */
 import { randomInteger, seededRandom } from '../../../../src/base/random.ts';
+import { lineOf } from '../../../../src/rehearse/trial/mortal-process.ts';
 import { FAULT_KINDS } from '../../../../src/simulator/index.ts';
 import {
   createVm,
@@ -16,7 +17,6 @@ import { beforehand, codesOf, complaintsAfter, failuresOf } from './invariants.t
 import { resolved, Scene, type SceneOptions } from './scene.ts';
 import { FIVE_VMS } from './stacks.ts';
 import { storm } from './storm.ts';
-import { lineOf } from './wire-violations.ts';
 
 export async function battery(seed: number, options: SceneOptions = {}): Promise<readonly string[]> {
   switch (seed % 4) {

@@ -27,6 +27,7 @@ import type { ResolvedSecret } from '../../../../src/kinds/vm/config/desired-con
 import { type SecretField, secretFieldsOf } from '../../../../src/kinds/vm/fields/secrets.ts';
 import { withGivenAddresses } from '../../../../src/kinds/vm/plan/given-addresses.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
+import { lineOf, MortalProcess } from '../../../../src/rehearse/trial/mortal-process.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
 import {
   createSimulator,
@@ -44,10 +45,9 @@ import { recallState } from '../../../../src/state/recall.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { labWorld } from './lab-world.ts';
-import { MortalProcess } from './mortal-process.ts';
 import { type SharedStore, TEST } from './shared-stores.ts';
 import { unmetFields, unmetIn, type Values } from './unmet-fields.ts';
-import { type Exchange, lineOf, wireViolationsIn } from './wire-violations.ts';
+import { type Exchange, wireViolationsIn } from './wire-violations.ts';
 
 export const TOKEN_SECRET = '00000000-0000-4000-8000-000000000001';
 export const GUEST_PASSWORD = 'correct horse battery staple';

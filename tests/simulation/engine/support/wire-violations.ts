@@ -3,6 +3,7 @@
  * VM is started whose configuration was not read back after the last write to it and found to be what the stack wants.
  */
 import type { WireRequest, WireResponse } from '../../../../src/base/transport.ts';
+import { lineOf } from '../../../../src/rehearse/trial/mortal-process.ts';
 
 /** A request of a run, with its answer where one came. */
 export interface Exchange {
@@ -12,11 +13,6 @@ export interface Exchange {
 
 /** What a stack wants and the answer to `…/pending` does not have, in words. */
 export type Unmet = (vmid: number, answer: string) => readonly string[];
-
-/** Method and path without query: `POST /nodes/pve1/qemu/9000/clone`. */
-export function lineOf({ method, target }: WireRequest): string {
-  return `${method} ${decodeURIComponent(target.replace('/api2/json', '').replace(/\?.*/, ''))}`;
-}
 
 const WRITE = /^(?:PUT|POST) \/nodes\/[^/]+\/qemu\/(\d+)\/(?:config|resize|move_disk)$/;
 const READ = /^GET \/nodes\/[^/]+\/qemu\/(\d+)\/pending$/;

@@ -68,7 +68,7 @@ async function runClone(call: Call, request: CloneRequest, task: Task): Promise<
   if (isServerSince(runtime.world, '9.2')) task.log(`creating a clone of VM ${vmid} with ID ${newid}`);
   completeConfig(call, request, plan);
   // Rule [source PC File.pm file_set_contents]: an id in use on another node shows only when the file is renamed.
-  if (runtime.world.vms.has(newid)) {
+  if (runtime.world.vms.has(newid) || runtime.world.containers.has(newid)) {
     throw dieFault(`close (rename) atomic file '/etc/pve/nodes/${node}/qemu-server/${newid}.conf' failed: File exists`);
   }
   // Rule [recorded clone-full-during]: at first the target is only a comment and a lock.

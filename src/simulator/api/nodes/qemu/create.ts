@@ -137,7 +137,8 @@ function refuseLiveImport(call: CreateCall, values: ReadonlyMap<string, string>)
 /** Rule [recorded create-duplicate]: the id is taken before the UPID is returned; 5 s for the lock. */
 async function reserveId(call: Call, vmid: number): Promise<void> {
   await withVmLock(call.runtime, call.node, vmid, { waitMs: 5000 }, () => {
-    const existing = call.runtime.world.vms.get(vmid);
+    const { vms, containers } = call.runtime.world;
+    const existing = vms.get(vmid) ?? containers.get(vmid);
     if (existing) throw dieFault(`VM ${vmid} already exists on node '${existing.node}'`);
     const draft = emptyDraft();
     draft.current.set('lock', 'create');

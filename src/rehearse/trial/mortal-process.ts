@@ -1,9 +1,8 @@
 /** A process that can be killed at any of its points: from then on it does nothing more. */
-import type { Clock } from '../../../../src/base/clock.ts';
-import type { Processes } from '../../../../src/base/processes.ts';
-import type { Transport, WireRequest, WireResponse } from '../../../../src/base/transport.ts';
-import type { StateStore } from '../../../../src/state/store.ts';
-import { lineOf } from './wire-violations.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { Processes } from '../../base/processes.ts';
+import type { Transport, WireRequest, WireResponse } from '../../base/transport.ts';
+import type { StateStore } from '../../state/store.ts';
 
 /** One run of the program, with everything that ends when it is killed: its requests, its writes, its waits. */
 export class MortalProcess {
@@ -100,6 +99,11 @@ export class MortalProcess {
   async #whileAlive(): Promise<void> {
     if (this.#isDead) await new Promise<never>(() => {});
   }
+}
+
+/** Method and path without query: `POST /nodes/pve1/qemu/9000/clone`. */
+export function lineOf({ method, target }: WireRequest): string {
+  return `${method} ${decodeURIComponent(target.replace('/api2/json', '').replace(/\?.*/, ''))}`;
 }
 
 /** Of a line of the journal: its event and the step it belongs to. */
