@@ -9,7 +9,6 @@ import type { ResolvedStack, ResolvedVm } from '../kinds/stack.ts';
 import { drivesOf, storageOf } from '../kinds/vm/config/disks.ts';
 import { type CopySpeeds, sourceOf } from './copy/copy.ts';
 import { DEFAULT_GUEST } from './copy/guests.ts';
-import type { ClusterFacts } from './copy/read-cluster.ts';
 import { PACED_ACTIONS, type Pace } from './trial/stage.ts';
 
 export interface Learned {
@@ -47,7 +46,8 @@ export interface LearnInput {
   readonly stack: ResolvedStack;
   readonly state: StackState;
   readonly observed: Observed;
-  readonly facts: ClusterFacts;
+  /** Data on a volume of the copy. */
+  readonly dataBytes: (volid: string) => number | undefined;
   readonly latencyMs: number;
   /** A rehearsal in which neither copies nor guests take time. */
   readonly idle: RunRecord | undefined;
@@ -74,11 +74,17 @@ export function learnDurations(input: LearnInput): Durations {
   };
 }
 
+/** Neither copies nor guests take time. */
+export const IDLE_SPEEDS: CopySpeeds = {
+  copy: () => INFINITE_BYTES_PER_SECOND,
+  guest: () => ({ bootMs: 0, shutdownMs: 0 }),
+};
+
 /** Which end of the ranges a rehearsal takes. */
 export type Side = 'value' | 'fastest' | 'slowest' | 'idle';
 
 export function speedsOf({ copies, boots, shutdowns }: Durations, side: Side): CopySpeeds {
-  if (side === 'idle') return { copy: () => INFINITE_BYTES_PER_SECOND, guest: () => ({ bootMs: 0, shutdownMs: 0 }) };
+  if (side === 'idle') return IDLE_SPEEDS;
   const time = (each: Learned) => (side === 'value' ? each.value : side === 'fastest' ? each.least : each.most);
   const speed = (each: Learned) => (side === 'value' ? each.value : side === 'fastest' ? each.most : each.least);
   const { bootMs, shutdownMs } = DEFAULT_GUEST;
@@ -112,7 +118,7 @@ function timesOf(steps: readonly StepRecord[], action: string): number[] {
 }
 
 /** Data that a clone of this VM copies, and between which storages. */
-function copyOf({ observed, facts }: LearnInput, { fields }: ResolvedVm) {
+function copyOf({ observed, dataBytes }: LearnInput, { fields }: ResolvedVm) {
   const { clone } = fields;
   if (!clone || clone.mode === 'linked') return undefined;
   const candidates = [...observed.templates].flatMap(([reference, found]) =>
@@ -120,12 +126,8 @@ function copyOf({ observed, facts }: LearnInput, { fields }: ResolvedVm) {
   );
   const source = (candidates.find(({ node }) => node === fields.node) ?? candidates[0])?.vm;
   if (!source?.ok) return undefined;
-  const volumes = new Map([...facts.volumes.values()].flat().map((volume) => [volume.volid, volume]));
   const disks = drivesOf(source.value.current).filter(({ kind }) => kind === 'disk');
-  const bytes = disks.reduce((sum, { file, sizeBytes = 0 }) => {
-    const volume = volumes.get(file);
-    return sum + (volume?.used ?? volume?.size ?? sizeBytes);
-  }, 0);
+  const bytes = disks.reduce((sum, { file, sizeBytes = 0 }) => sum + (dataBytes(file) ?? sizeBytes), 0);
   const from = disks.flatMap((drive) => storageOf(drive) ?? []);
   return { bytes, from, to: clone.storage ?? from[0], node: source.value.node };
 }

@@ -19,7 +19,16 @@ import { isUnfinished, listRuns, nameOfJournal, readRun } from '../state/journal
 import type { StateStore } from '../state/store.ts';
 import { copyCluster } from './copy/copy.ts';
 import type { ClusterFacts } from './copy/read-cluster.ts';
-import { correctedBoots, type Durations, learnDurations, originOf, paceOf, type Side, speedsOf } from './durations.ts';
+import {
+  correctedBoots,
+  type Durations,
+  IDLE_SPEEDS,
+  learnDurations,
+  originOf,
+  paceOf,
+  type Side,
+  speedsOf,
+} from './durations.ts';
 import { type NodePeak, Peaks } from './peaks.ts';
 import { placeholderSecrets, Stage, type StageInput, type TrialEnd } from './trial/stage.ts';
 
@@ -81,7 +90,8 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
   const { facts, stack, state, observed, clock, store } = input;
   const runs = await recordedRuns(store);
   const documents = await documentsOf(store);
-  const learning = { runs, stack, state, observed, facts, latencyMs: input.latencyMs };
+  const { world: still } = copyCluster({ facts, observed, stack, speeds: IDLE_SPEEDS });
+  const learning = { runs, stack, state, observed, dataBytes: dataIn(still), latencyMs: input.latencyMs };
   const now = clock.now();
   const stageOf = (durations: Durations, side: Side) => {
     const { world, assumptions } = copyCluster({ facts, observed, stack, speeds: speedsOf(durations, side) });
@@ -139,6 +149,14 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
     world: middle.world,
     stage: middle.begin,
   };
+}
+
+function dataIn({ storages = {} }: WorldFile): (volid: string) => number | undefined {
+  const volumes = Object.entries(storages).flatMap(([id, storage]) =>
+    (storage.volumes ?? []).map(({ name, data }) => [`${id}:${name}`, Number(data ?? 0)] as const),
+  );
+  const known = new Map<string, number>(volumes);
+  return (volid) => known.get(volid);
 }
 
 async function recordedRuns(store: StateStore): Promise<RunRecord[]> {

@@ -64,7 +64,7 @@ export function copiedStorages(input: StoragesInput): CopiedStorages {
     const definition = facts.storages.find(({ storage }) => storage === id);
     const shared = sample.shared ?? false;
     const filesystem = names.get(id) ?? id;
-    const volumes = volumesOf(input, id, shared, type, assumptions);
+    const volumes = volumesOf(input, id, shared, type, (node) => nodes.get(node)?.used, assumptions);
     for (const [node, row] of shared ? [firstActive(nodes, entryNode)] : nodes) {
       // A storage that is not active has no file system below it.
       if (!row.active || row.total === undefined) continue;
@@ -165,27 +165,42 @@ function volumesOf(
   id: string,
   shared: boolean,
   type: StorageType,
+  usedOn: (node: string) => number | undefined,
   assumptions: string[],
 ): VolumeFile[] {
   const listed = [...facts.volumes].flatMap(([place, entries]) =>
     place.endsWith(`/${id}`) ? entries.map((entry) => ({ node: place.slice(0, -id.length - 1), entry })) : [],
   );
-  const isFull = listed.some(({ entry }) => entry.content === 'images' && entry.used === undefined);
-  if (isFull) assumptions.push(`Storage ${id} does not tell how full a disk is: disks count as full.`);
+  const sizeOf = (entry: VolumeEntry) => entry.size ?? entry['approximate-size'] ?? 0;
+  const isUntold = (entry: VolumeEntry) => entry.content === 'images' && entry.used === undefined;
+  if (listed.some(({ entry }) => isUntold(entry))) {
+    assumptions.push(`Storage ${id} does not tell how full each disk is: what it uses is divided among them by size.`);
+  }
+  /** The share of its size that a disk uses. */
+  const fullness = (node: string): number => {
+    const here = listed.filter((each) => shared || each.node === node).map(({ entry }) => entry);
+    const told = here
+      .filter((entry) => !isUntold(entry))
+      .reduce((sum, entry) => sum + (entry.used ?? sizeOf(entry)), 0);
+    const untold = here.filter(isUntold).reduce((sum, entry) => sum + sizeOf(entry), 0);
+    const left = (usedOn(node) ?? told + untold) - told;
+    return untold === 0 ? 1 : Math.min(1, Math.max(0, left / untold));
+  };
   const unknown = listed.filter(({ entry }) => !isSimulated(id, type, nameOf(entry)));
   if (unknown.length > 0)
     assumptions.push(`${unknown.length} volumes of ${id} have names that the simulator does not know.`);
   return listed
     .filter((each) => !unknown.includes(each))
     .map(({ node, entry }) => {
-      const size = entry.size ?? entry['approximate-size'] ?? 0;
+      const size = sizeOf(entry);
+      const used = entry.used ?? (isUntold(entry) ? Math.floor(size * fullness(node)) : size);
       const guest = guestOn(entry.volid);
       return {
         name: nameOf(entry),
         ...(!shared && { node }),
         size,
-        used: entry.used ?? size,
-        data: entry.used ?? size,
+        used,
+        data: used,
         ...(entry.ctime !== undefined && { ctime: entry.ctime }),
         ...(guest !== undefined && { guest }),
       };

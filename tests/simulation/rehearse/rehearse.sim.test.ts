@@ -128,7 +128,7 @@ describe('a rehearsal', () => {
     const scene = new Scene();
     const { rehearsal } = await rehearseScene(
       scene,
-      TWO_VMS.replace(/ {2}db:[^]*web:/, '  web:').replace('after: [db]', ''),
+      TWO_VMS.replace(/ {2}db:[\s\S]*web:/, '  web:').replace('after: [db]', ''),
     );
     const whole = await interruptEverywhere(rehearsal.stage, { at: 7 });
     expect(whole).toEqual({ points: 1, killed: 1, resumed: 1, failures: [] });
