@@ -161,6 +161,7 @@ Examples:
       { flags: '--at <point>', about: 'with --interrupt: only at this point' },
       { flags: '--faults <count>', about: 'also run it in this many storms: locks, lost answers, failing tasks' },
       { flags: '--seed <seed>', about: 'seed of the first storm, and of everything random', byDefault: '1' },
+      { flags: '--picture <file>', about: 'write the predicted timeline as an SVG' },
       { flags: '--save <file>', about: 'write the copy to a file for sim --world, without secrets' },
       { flags: '--anonymize', about: 'with --save: replace names and addresses' },
     ],

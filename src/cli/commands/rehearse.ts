@@ -8,6 +8,8 @@ import { savedWorld } from '../../rehearse/saved-world.ts';
 import { type Interruptions, interruptEverywhere, type Storms, weather } from '../../rehearse/trial/interrupt.ts';
 import { DirectoryStore } from '../../state/directory-store.ts';
 import { writePrediction } from '../../state/prediction.ts';
+import { chartOf } from '../../ui/picture/chart.ts';
+import { drawTimeline } from '../../ui/picture/timeline.ts';
 import { badOption, type CommandDeps, type ExitCode } from '../command.ts';
 import { connect } from '../stack/connect.ts';
 import { openStack } from '../stack/open.ts';
@@ -23,6 +25,7 @@ export interface RehearseOptions extends PlanningOptions {
   readonly seed?: string;
   readonly save?: string;
   readonly anonymize?: boolean;
+  readonly picture?: string;
 }
 
 export async function runRehearse(options: RehearseOptions, deps: CommandDeps): Promise<ExitCode> {
@@ -65,6 +68,10 @@ export async function runRehearse(options: RehearseOptions, deps: CommandDeps): 
     );
   }
   const { runId } = rehearsal.run;
+  if (options.picture !== undefined) {
+    const svg = drawTimeline(chartOf(rehearsal.run, clock.now()), { title: `Rehearsed apply of ${stack.name}` });
+    await writePrivateFile(resolve(deps.directory, options.picture), deps.secrets.redact(svg), options.picture);
+  }
   if (runId !== '') {
     const { events, fastestMs, slowestMs } = rehearsal;
     const madeAt = new Date(clock.now()).toISOString();

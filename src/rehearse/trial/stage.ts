@@ -57,8 +57,6 @@ export interface Pace {
   readonly extraMs: ReadonlyMap<string, number>;
 }
 
-export const NO_DELAY: Pace = { latencyMs: 0, hookMs: 0, extraMs: new Map() };
-
 /** How a run ended: with a result, refused, with an error before it had begun, or killed. */
 export type TrialEnd =
   | { readonly kind: 'ended'; readonly plan: Plan; readonly result: ExecuteResult | undefined }
