@@ -20,6 +20,7 @@ import {
   SHELLS,
   YES,
 } from './options.ts';
+import { REHEARSE } from './rehearse-command.ts';
 import { SNAPSHOT_COMMANDS } from './snapshot-commands.ts';
 import { STATE_COMMAND } from './state-command.ts';
 import { TAKING_OVER } from './taking-over-commands.ts';
@@ -151,29 +152,7 @@ Examples:
   proxwright plan --exit-code      0: no changes, 2: changes, 1: failed`,
     load: async () => (await import('./commands/plan.ts')).runPlan,
   },
-  {
-    name: 'rehearse',
-    about: 'run the apply on a simulated copy of your cluster: what happens, how long it takes, what would fail',
-    usesStack: true,
-    options: [
-      ...PLANNING_OPTIONS,
-      { flags: '--interrupt', about: 'also kill that apply at every request, and check that the next one resumes' },
-      { flags: '--at <point>', about: 'with --interrupt: only at this point' },
-      { flags: '--faults <count>', about: 'also run it in this many storms: locks, lost answers, failing tasks' },
-      { flags: '--seed <seed>', about: 'seed of the first storm, and of everything random', byDefault: '1' },
-      { flags: '--picture <file>', about: 'write the predicted timeline as an SVG' },
-      { flags: '--save <file>', about: 'write the copy to a file for sim --world, without secrets' },
-      { flags: '--anonymize', about: 'with --save: replace names and addresses' },
-    ],
-    help: `
-It only reads from the cluster. Durations come from earlier runs of this stack, else they are defaults; it says which.
-
-Examples:
-  proxwright rehearse                        before an apply: the timeline, the end, the room it takes
-  proxwright rehearse --interrupt            prove the resume, for your stack
-  proxwright rehearse --save cluster.json && proxwright sim --world cluster.json`,
-    load: async () => (await import('./commands/rehearse.ts')).runRehearse,
-  },
+  REHEARSE,
   {
     name: 'apply',
     about: 'make the cluster match the file, with live progress; resumes an interrupted run',
