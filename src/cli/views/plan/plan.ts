@@ -16,7 +16,7 @@ import { actionNamed, KINDS, kindOfAddress } from '../../../kinds/registry.ts';
 import type { Step } from '../../../kinds/step.ts';
 import type { DestroyedVolume } from '../../../kinds/vm/config/disks.ts';
 import type { Difference } from '../../../kinds/vm/diff/diff.ts';
-import { printRoom } from '../../../kinds/vm/placement/ledger.ts';
+import { roomWords } from '../../../kinds/vm/placement/words.ts';
 import { fitLines, type Paint, padVisible, plainPaint, type Style } from '../paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
 import { foldChanges, type ShownChange } from './folded-changes.ts';
@@ -116,18 +116,9 @@ export function renderRemarks(plan: Plan, paint: Paint): string[] {
 
 /** What the nodes have free, before and after. */
 function renderRoom({ room = [] }: Plan, paint: Paint): string[] {
-  const lines = room.map(({ node, memory, storages = [] }) => {
-    const parts = [
-      ...(memory ? [`memory ${between(memory)} of ${printRoom(memory.totalBytes)}`] : []),
-      ...storages.map((each) => `${each.storage} ${between(each)}`),
-    ];
-    return paint('dim', `${node}: ${parts.join('; ')}`);
-  });
+  const lines = room.map((each) => paint('dim', `${each.node}: ${roomWords(each)}`));
   return lines.length === 0 ? [] : [paint('dim', 'Free on the nodes, before and after:'), ...lines, ''];
 }
-
-const between = (room: { readonly freeBytes: number; readonly freeAfterBytes: number }) =>
-  `${printRoom(room.freeBytes)} → ${printRoom(room.freeAfterBytes)}`;
 
 export function renderSharedSteps(plan: Plan, paint: Paint): string[] {
   return stepsWithoutChange(plan).flatMap((step) => [...renderStep(step, plan, paint), '']);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { NodeRoom, Plan } from '../../../kinds/change.ts';
 import type { Readable } from '../../../kinds/observed.ts';
 import type { PciHardware } from '../../../kinds/pci-mapping/mapping.ts';
 import {
@@ -18,35 +19,54 @@ const running = (memoryGib: number, cpus: number) => runningVm(700, memoryGib * 
 const on = (status: ReturnType<typeof nodeStatus>, ...vms: ReturnType<typeof running>[]) =>
   patient({ nodes: new Map([['pve1', { status, vms }]]) });
 
+/** `room`: as the plan has it. */
+function judged(looked: Omit<Parameters<typeof checkCapacity>[0], 'result'>, room: readonly NodeRoom[] = []) {
+  const plan = { room } as unknown as Plan; // nothing else of it matters here
+  return checkCapacity({ ...looked, result: { ok: true, plan } });
+}
+
 describe('the capacity check', () => {
   it('accepts a node with enough memory and cores for running and planned VMs', () => {
-    expect(checkCapacity(on(nodeStatus(16 * GIB, 8), running(4, 2)))).toMatchObject([
+    expect(judged(on(nodeStatus(16 * GIB, 8), running(4, 2)))).toMatchObject([
       { verdict: 'good', words: 'pve1: 4 GiB running + 2 GiB planned of 16 GiB memory; 2 + 2 of 8 cores.' },
     ]);
   });
 
+  it('says what is free now and after an apply, as the plan does', () => {
+    const memory = { totalBytes: 16 * GIB, freeBytes: 12 * GIB, freeAfterBytes: 10 * GIB };
+    const tank = { storage: 'tank', freeBytes: 200 * GIB, freeAfterBytes: 168 * GIB };
+    const room = [
+      { node: 'pve1', memory, storages: [tank] },
+      { node: 'pve2', memory },
+    ];
+    expect(judged(on(nodeStatus(16 * GIB, 8)), room)).toMatchObject([
+      { details: ['Free now, and after an apply: memory 12GiB → 10GiB of 16GiB; tank 200GiB → 168GiB.'] },
+    ]);
+    expect(judged(on(nodeStatus(16 * GIB, 8)), [])[0]?.details).toBeUndefined();
+  });
+
   it('warns about overcommitted memory and cores', () => {
-    expect(checkCapacity(on(nodeStatus(5 * GIB, 8), running(4, 2)))).toMatchObject([
+    expect(judged(on(nodeStatus(5 * GIB, 8), running(4, 2)))).toMatchObject([
       { verdict: 'warning', words: expect.stringContaining('Memory is overcommitted') },
     ]);
-    expect(checkCapacity(on(nodeStatus(16 * GIB, 3), running(4, 2)))).toMatchObject([
+    expect(judged(on(nodeStatus(16 * GIB, 3), running(4, 2)))).toMatchObject([
       { verdict: 'warning', words: expect.stringContaining('Cores are overcommitted') },
     ]);
   });
 
   it('uses the values of the template if the file sets none', () => {
     const stack = stackFrom(WEB.replace('    memory: 2GiB\n', ''));
-    expect(checkCapacity({ ...patient(), stack })[0]?.words).toContain('1 GiB planned');
+    expect(judged({ ...patient(), stack })[0]?.words).toContain('1 GiB planned');
   });
 
   it('ignores VMs that stay stopped', () => {
     const stack = stackFrom(`${WEB}    power: stopped\n`);
-    expect(checkCapacity({ ...patient(), stack })[0]?.words).toContain('0 B planned');
+    expect(judged({ ...patient(), stack })[0]?.words).toContain('0 B planned');
   });
 
   it('reports a node that cannot be read as not checked', () => {
     const nodes = new Map([['pve1', { status: { ok: false, needs: 'Sys.Audit on /nodes/pve1' }, vms: [] } as const]]);
-    expect(checkCapacity(patient({ nodes }))).toMatchObject([
+    expect(judged(patient({ nodes }))).toMatchObject([
       { verdict: 'unknown', words: 'Memory and cores of pve1: not checked, the token needs Sys.Audit on /nodes/pve1.' },
     ]);
   });

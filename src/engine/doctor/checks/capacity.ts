@@ -1,11 +1,13 @@
 /** Memory, cores and PCI devices of the nodes, compared with running and planned VMs. */
 
 import { counted } from '../../../base/values/units.ts';
+import type { NodeRoom } from '../../../kinds/change.ts';
 import type { Observed } from '../../../kinds/observed.ts';
 import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from '../../../kinds/pci-mapping/mapping.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { type Load, loadOf } from '../../../kinds/vm/placement/load.ts';
+import { roomWords } from '../../../kinds/vm/placement/words.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import type { VmEntry } from '../../../pve/index.ts';
 import { baseOf, type Examination, type ObservedNode } from '../examination.ts';
@@ -15,11 +17,19 @@ export function checkCapacity({
   stack,
   observed,
   nodes,
-}: Pick<Examination, 'stack' | 'observed' | 'nodes'>): Finding[] {
+  result,
+}: Pick<Examination, 'stack' | 'observed' | 'nodes' | 'result'>): Finding[] {
+  const room = result.ok ? (result.plan.room ?? []) : [];
   return [...nodes].flatMap(([node, observedNode]) => {
     const vms = stack.vms.filter(({ fields }) => fields.node === node && fields.power === 'running');
-    return judge(node, observedNode, vms, observed);
+    const own = room.filter((each) => each.node === node);
+    return judge(node, observedNode, vms, observed).map((finding) => ({ ...finding, ...freeThere(own) }));
   });
+}
+
+/** As the plan shows it. */
+function freeThere(room: readonly NodeRoom[]): Pick<Finding, 'details'> {
+  return room.length === 0 ? {} : { details: room.map((each) => `Free now, and after an apply: ${roomWords(each)}.`) };
 }
 
 function judge(

@@ -1,4 +1,5 @@
-/** Why a node was chosen, in words for a plan. */
+/** Why a node was chosen, and what it has free before and after a plan, in words for people. */
+import type { NodeRoom } from '../../change.ts';
 import { type PlacementLedger, type PlacementVm, printRoom } from './ledger.ts';
 
 /** What made this node the choice, before the VM is on it: `41GiB free, fewest of this group`. */
@@ -35,3 +36,14 @@ function spreadReason(vm: PlacementVm, node: string, others: readonly string[], 
   }
   return most;
 }
+
+/** `memory 41GiB → 33GiB of 64GiB; local-lvm 200GiB → 168GiB`. */
+export function roomWords({ memory, storages = [] }: NodeRoom): string {
+  return [
+    ...(memory ? [`memory ${between(memory)} of ${printRoom(memory.totalBytes)}`] : []),
+    ...storages.map((each) => `${each.storage} ${between(each)}`),
+  ].join('; ');
+}
+
+const between = ({ freeBytes, freeAfterBytes }: { readonly freeBytes: number; readonly freeAfterBytes: number }) =>
+  `${printRoom(freeBytes)} → ${printRoom(freeAfterBytes)}`;
