@@ -4,7 +4,7 @@
  * and printed; nothing is asserted, because a time says as much about the machine as about the program. The ratios are
  * worth comparing between machines, the rates are not.
  *
- *   npm run bench [-- --json] [-- --only engine,command,provider,rates,growth] [-- --seconds N] [-- --sizes 1000,10000]
+ *   npm run bench [-- --json] [-- --only engine,command,provider,stores,rates,growth] [-- --seconds N] [-- --sizes 1000,10000]
  *   npm run bench -- --peer PATH [--counts 5,50,200]
  *
  * `--peer` measures our provider beside another one, whose executable is at PATH, with so many VMs, and nothing else.
@@ -19,12 +19,13 @@ import { benchProvider } from './bench/provider.ts';
 import { benchProviderPlan } from './bench/provider-plan.ts';
 import { benchProviderStart } from './bench/provider-start.ts';
 import { benchRates } from './bench/rates.ts';
+import { benchStores } from './bench/stores.ts';
 import { printFigures, printGrowth, printRates } from './bench/tables.ts';
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'engine,command,provider,rates,growth' },
+    only: { type: 'string', default: 'engine,command,provider,stores,rates,growth' },
     seconds: { type: 'string', default: '0.7' },
     sizes: { type: 'string', default: '1000,10000' },
     peer: { type: 'string' },
@@ -58,6 +59,7 @@ await part(
   async () => [...(await benchProvider()), ...(await benchProviderStart()), ...(await benchProviderPlan())],
   printFigures,
 );
+await part('stores', benchStores, printFigures);
 await part('rates', () => benchRates(budgetMs), printRates);
 await part('growth', () => benchGrowth({ small, large }, budgetMs), printGrowth);
 if (peer !== undefined) await part('peer', () => benchPeer(peer, values.counts.split(',').map(Number)), printFigures);

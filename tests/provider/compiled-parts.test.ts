@@ -87,6 +87,18 @@ describe('compiled code', () => {
     for (const name of files) expect(statSync(pathOf(name)).mtimeMs).toBe(1_000_000);
   });
 
+  it('grows when a process does what none before it did', async () => {
+    await serve(programs.toy, metadata);
+    const files = kept();
+    const sizes = () => kept().reduce((sum, name) => sum + statSync(pathOf(name)).size, 0);
+    const before = sizes();
+    const validate = (host: HostClient) =>
+      host.call(Provider.method.validateResourceConfig, { typeName: 'toy_thing', config: { json: Buffer.from('{}') } });
+    await serve(programs.toy, validate);
+    expect(kept()).toEqual(files);
+    expect(sizes()).toBeGreaterThan(before);
+  });
+
   it('that is damaged is replaced, and the process serves its host all the same', async () => {
     await serve(programs.toy, metadata);
     const files = kept();

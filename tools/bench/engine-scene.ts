@@ -11,6 +11,7 @@ import { createPve, parseToken } from '../../src/pve/index.ts';
 import { buildWorld, createSimulator, seededRandom, VirtualClock, type WorldFile } from '../../src/simulator/index.ts';
 import { loadStack, resolveStack } from '../../src/spec/index.ts';
 import { MemoryStore } from '../../src/state/memory-store.ts';
+import type { StateStore } from '../../src/state/store.ts';
 import { TOKEN } from './requests.ts';
 
 export const CLONE_SECONDS = 14;
@@ -141,13 +142,15 @@ const isPoll = (line: string) =>
 export class EngineScene {
   readonly #clock = new VirtualClock();
   readonly #simulator;
-  readonly #store = new MemoryStore();
+  readonly #store: StateStore;
   readonly #lines: string[] = [];
   readonly #stack;
   #blindWaits = 0;
   #hasSlept = false;
 
-  constructor(options: StackOptions) {
+  /** `openStore` gets the clock that has to stand still while a real store is asked. */
+  constructor(options: StackOptions, openStore: (clock: VirtualClock) => StateStore = () => new MemoryStore()) {
+    this.#store = openStore(this.#clock);
     const world = buildWorld(cluster(options.nodes ?? 1, options.guestTimes ?? GUEST), {
       now: this.#clock.now(),
       file: 'bench',

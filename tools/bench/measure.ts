@@ -8,6 +8,15 @@ export interface Measured {
   readonly perSecond: number;
 }
 
+/** User and system time of the children, from what the shell's `times` prints: its second line. In milliseconds. */
+export function childrenCpuMs(times: string): number {
+  const [, children = ''] = times.trim().split('\n');
+  return [...children.matchAll(/(\d+)m([\d.]+)s/g)].reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60_000 + Number(seconds) * 1_000,
+    0,
+  );
+}
+
 /** Below this many times a median says nothing. */
 const LEAST_TIMES = 5;
 /** Of the budget: the compiler needs its time before the program is as fast as it gets. */

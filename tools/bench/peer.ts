@@ -22,6 +22,7 @@ import { DEFAULT_WORLD } from '../../src/simulator/world/default-world.ts';
 import { bundleProvider } from '../provider/bundle.ts';
 import { ADDRESS, packageVersion, programName } from '../provider/platforms.ts';
 import type { Figure } from './engine.ts';
+import { childrenCpuMs } from './measure.ts';
 
 /** Plans are short, so the machine's noise weighs more; the median of several counts. */
 const PLANS = 5;
@@ -136,13 +137,6 @@ async function metered(host: HostProgram, directory: string): Promise<HostProgra
   return { ...host, binary };
 }
 
-/** The second line of `times` is about the children: `0m1.230000s 0m0.120000s`. */
-async function cpuTime(meter: string): Promise<number> {
-  const [, children = ''] = (await readFile(meter, 'utf8')).split('\n');
-  const times = [...children.matchAll(/(\d+)m([\d.]+)s/g)];
-  return times.reduce((sum, [, minutes, rest]) => sum + Number(minutes) * 60_000 + Number(rest) * 1_000, 0);
-}
-
 interface Contest {
   readonly measure: (command: 'apply' | 'plan' | 'destroy') => Promise<Cost>;
   readonly close: () => Promise<void>;
@@ -203,7 +197,7 @@ async function open(host: HostProgram, contestant: Contestant, count: number): P
       const startedAt = performance.now();
       assertEnded(address, await workspace[command]());
       const ms = performance.now() - startedAt;
-      return { requests: requests - before, ms, cpuMs: await cpuTime(meter) };
+      return { requests: requests - before, ms, cpuMs: childrenCpuMs(await readFile(meter, 'utf8')) };
     },
     close: async () => {
       await workspace.remove();

@@ -43,6 +43,8 @@ export interface GrpcServerOptions {
   readonly methods: Methods;
   /** Further unary methods. Loaded with the first call of one that is not in `methods`. */
   readonly loadMore?: () => Promise<Methods>;
+  /** Called with the path of each unary method before it is handled. */
+  readonly onCall?: ((path: string) => void) | undefined;
   readonly tls?: TlsOptions;
   /** The largest message that is accepted. */
   readonly maxMessageBytes?: number;
@@ -146,7 +148,7 @@ async function answer(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   known: UnaryMethod | undefined,
-  { maxMessageBytes = MAX_MESSAGE_BYTES, clock = systemClock, loadMore }: GrpcServerOptions,
+  { maxMessageBytes = MAX_MESSAGE_BYTES, clock = systemClock, loadMore, onCall }: GrpcServerOptions,
 ): Promise<void> {
   const call = new AbortController();
   // Also after a complete answer, when no handler listens to the signal any more.
@@ -165,9 +167,11 @@ async function answer(
       refuse(stream, body.status, body.reason);
       return;
     }
-    const method = known ?? (await loadMore?.())?.get(String(headers[':path']));
+    const path = String(headers[':path']);
+    onCall?.(path);
+    const method = known ?? (await loadMore?.())?.get(path);
     if (method?.kind !== 'unary') {
-      refuse(stream, STATUS.unimplemented, `unknown method ${headers[':path']}`);
+      refuse(stream, STATUS.unimplemented, `unknown method ${path}`);
       return;
     }
     const reply = await method.handle(body.message, call.signal);

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
 import { crc32, inflateRawSync } from 'node:zlib';
 
@@ -38,9 +38,21 @@ type Run = (
   loadPart: (name: string) => unknown,
 ) => void;
 
+/** Behind the data of V8: what it was used for, and a checksum. */
+const USES_BYTES = 4;
 const CHECKSUM_BYTES = 4;
 /** Of this many versions and parts; older ones are removed. */
 const KEPT_FILES = 8;
+
+let uses = 0;
+
+/**
+ * Notes what this process does with the code, as a number below 32. V8 compiles a function when it is first called, so a process that
+ * does something new leaves code that the next one can use.
+ */
+export function noteUse(use: number): void {
+  uses |= 1 << use;
+}
 
 /** Loads the parts of one bundle by their names. `require` is the bundle's. */
 export function partLoader(parts: Readonly<Record<string, Part>>, require: NodeJS.Require): (name: string) => unknown {
@@ -63,12 +75,14 @@ function compiled({ filename, hash, packed }: Part): Run {
   const text = inflateRawSync(Buffer.from(packed, 'base64')).toString();
   const directory = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : cacheDirectory();
   const path = directory && join(directory, `${hash}-${process.versions.v8}-${process.arch}.bin`);
-  const cachedData = path && readUndamaged(path);
+  const kept = path === undefined ? undefined : readKept(path);
   const source = `(function (require, module, exports, loadPart) {${text}\n})`;
-  const script = new Script(source, { filename, ...(cachedData && { cachedData }) });
-  // V8 refuses what another version, or one with other flags, has left here. At the end of the process the functions that it needed
-  // have been compiled too.
-  if (path && (!cachedData || script.cachedDataRejected)) process.on('exit', () => keep(directory, path, script));
+  const script = new Script(source, { filename, ...(kept && { cachedData: kept.data }) });
+  // V8 refuses what another version, or one with other flags, has left here.
+  const known = kept && !script.cachedDataRejected ? kept.uses : undefined;
+  process.on('exit', () => {
+    if (path !== undefined && (known === undefined || (uses & ~known) !== 0)) keep(path, script, uses | (known ?? 0));
+  });
   return script.runInThisContext() as Run; // the function above
 }
 
@@ -95,15 +109,22 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0);
 }
 
+interface Kept {
+  readonly data: Buffer;
+  readonly uses: number;
+}
+
 /** V8 does not notice a flipped bit and crashes over it, so a checksum follows its data. */
-function readUndamaged(path: string): Buffer | undefined {
+function readKept(path: string): Kept | undefined {
   try {
     const file = openSync(path, 'r');
     try {
       if (!isOurs(fstatSync(file))) return undefined;
       const bytes = readFileSync(file);
-      const data = bytes.subarray(0, -CHECKSUM_BYTES);
-      return bytes.readUInt32BE(data.length) === crc32(data) ? data : undefined;
+      const checked = bytes.subarray(0, -CHECKSUM_BYTES);
+      if (bytes.readUInt32BE(checked.length) !== crc32(checked)) return undefined;
+      const data = checked.subarray(0, -USES_BYTES);
+      return { data, uses: checked.readInt32BE(data.length) };
     } finally {
       closeSync(file);
     }
@@ -112,15 +133,17 @@ function readUndamaged(path: string): Buffer | undefined {
   }
 }
 
-function keep(directory: string | undefined, path: string, script: Script): void {
+function keep(path: string, script: Script, used: number): void {
   const unfinished = `${path}.${process.pid}`;
   try {
-    const data = script.createCachedData();
+    const end = Buffer.alloc(USES_BYTES);
+    end.writeInt32BE(used);
+    const checked = Buffer.concat([script.createCachedData(), end]);
     const checksum = Buffer.alloc(CHECKSUM_BYTES);
-    checksum.writeUInt32BE(crc32(data));
-    writeFileSync(unfinished, Buffer.concat([data, checksum]), { mode: 0o600 });
+    checksum.writeUInt32BE(crc32(checked));
+    writeFileSync(unfinished, Buffer.concat([checked, checksum]), { mode: 0o600 });
     renameSync(unfinished, path);
-    if (directory) forgetOldest(directory);
+    forgetOldest(dirname(path));
   } catch {
     // Full, or read-only: then it is compiled again next time.
     rmSync(unfinished, { force: true });

@@ -13,6 +13,7 @@ import type { GrpcServer, Methods } from './grpc-server.ts';
 import { type Environment, type HandshakeRequest, handshakeLine, readHandshake } from './handshake.ts';
 import { createHclog, logLevelOf } from './hclog.ts';
 import { type Listener, listen } from './listen.ts';
+import { noteUse } from './parts.ts';
 import { announce, guardStdout, installCrashHandlers, installSignalHandlers, writeStderr } from './process.ts';
 import type { ServeOptions } from './serve.ts';
 
@@ -42,6 +43,16 @@ export interface WholeProvider {
   readonly createProvider: (host: ProviderHost) => Promise<Provider>;
   readonly providerMethods: (options: GuardOptions) => Methods;
 }
+
+/** Calls with much code behind them; all others count as one use. */
+const USES = [
+  'ValidateResourceConfig',
+  'ReadResource',
+  'PlanResourceChange',
+  'ApplyResourceChange',
+  'ImportResourceState',
+  'ReadDataSource',
+];
 
 export async function runProvider(loadRest: () => Promise<AfterHandshake>): Promise<void> {
   guardStdout();
@@ -77,6 +88,7 @@ export async function runProvider(loadRest: () => Promise<AfterHandshake>): Prom
     knownSchema,
     tls: identity && { ...identity, clientCertificatePem: request.clientCertificate ?? '' },
     events: {
+      onCall: (path) => noteUse(USES.indexOf(path.slice(path.lastIndexOf('/') + 1)) + 1),
       // On the next turn of the loop, after the answer is sent.
       onShutdown: () => setImmediate(() => process.exit(0)),
       onHostGone: once(() => endAfterHost(request, server, loading)),

@@ -21,12 +21,14 @@ export function createProviderServer({ tls, events, loadService, knownSchema }: 
   return createGrpcServer({
     methods,
     loadMore: loadService,
+    onCall: events.onCall,
     onLastSessionClosed: () => events.onHostGone(),
     ...(tls && { tls }),
   });
 }
 
 export interface ProcessEvents {
+  onCall?(path: string): void;
   /** The host asked the process to end, and has its answer. */
   onShutdown(): void;
   /** The host ended the call that it holds open as long as it lives. */
