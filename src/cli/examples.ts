@@ -24,6 +24,7 @@ export const EXAMPLES: Readonly<Record<string, ExampleFacts>> = {
   'k3s-dev': { world: 'default' },
   'rancher-5': { world: 'default' },
   'talos-single-host': { world: 'bare' },
+  'talos-rolling': { world: 'bare' },
   'talos-iso-template': { world: 'bare', secrets: ['secrets.yaml', 'worker.yaml'] },
 };
 

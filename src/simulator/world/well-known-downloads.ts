@@ -10,6 +10,7 @@ type DownloadFile = NonNullable<WorldFile['downloads']>[string];
 type ChecksumsFile = NonNullable<DownloadFile['checksums']>;
 
 export const TALOS_VERSION = 'v1.12.4';
+const TALOS_NEXT_VERSION = 'v1.12.5';
 const FACTORY = `https://factory.talos.dev/image/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba/${TALOS_VERSION}`;
 
 export const WELL_KNOWN_URLS = {
@@ -17,6 +18,8 @@ export const WELL_KNOWN_URLS = {
   ubuntuLiveServerIso: 'https://releases.ubuntu.com/24.04/ubuntu-24.04.2-live-server-amd64.iso',
   debian12: 'https://cloud.debian.org/images/cloud/bookworm/latest/debian-12-generic-amd64.qcow2',
   talosNoCloudQcow2: `${FACTORY}/nocloud-amd64.qcow2`,
+  /** The version after that. */
+  talosNextNoCloudQcow2: `${FACTORY.replace(TALOS_VERSION, TALOS_NEXT_VERSION)}/nocloud-amd64.qcow2`,
   talosNoCloudRawXz: `${FACTORY}/nocloud-amd64.raw.xz`,
   talosNoCloudIso: `${FACTORY}/nocloud-amd64.iso`,
   talosMetalRawZst: `https://github.com/siderolabs/talos/releases/download/${TALOS_VERSION}/metal-amd64.raw.zst`,
@@ -52,6 +55,7 @@ export const WELL_KNOWN_DOWNLOADS: Readonly<Record<string, DownloadFile>> = Obje
   plain(WELL_KNOWN_URLS.ubuntuLiveServerIso, { ...ISO, size: '3067M', guest: 'ubuntu-installer' }),
   plain(WELL_KNOWN_URLS.debian12, { size: '425M', virtual_size: '3G', guest: 'debian-cloud' }),
   plain(WELL_KNOWN_URLS.talosNoCloudQcow2, { size: '302M', virtual_size: '4472M', guest: 'talos' }),
+  plain(WELL_KNOWN_URLS.talosNextNoCloudQcow2, { size: '303M', virtual_size: '4472M', guest: 'talos' }),
   packed(WELL_KNOWN_URLS.talosNoCloudRawXz, 'xz', {
     size: '91M',
     unpacked_size: '4472M',

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# join.sh NAME ADDRESS controlplane|worker: gives a new node its configuration, and waits until Kubernetes uses it.
+set -euo pipefail
+name=$1 address=$2 role=$3
+folder=${TALOS_FOLDER:-talos-talos-rolling}
+export TALOSCONFIG=$folder/talosconfig KUBECONFIG=$folder/kubeconfig
+
+# A second run finds the node configured.
+if ! talosctl --nodes "$address" version >/dev/null 2>&1; then
+  talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml" \
+    --config-patch "{\"machine\":{\"network\":{\"hostname\":\"$name\"}}}"
+fi
+until kubectl get node "$name" >/dev/null 2>&1; do sleep 5; done
+kubectl wait --for=condition=Ready "node/$name" --timeout=10m
+kubectl uncordon "$name"
