@@ -94,6 +94,21 @@ it('are configured, unchanged, updated, restored and removed', async () => {
   }
 });
 
+it('are removed with the VM that a replacement destroys', async () => {
+  const story = new Story();
+  const { bench } = story;
+  await bench.run(async () => {
+    bench.secrets.DOCUMENT = FIRST;
+    await story.command((host) => make(host, { ...configOf(), vmid: 610 }));
+    const first = story.medium();
+    bench.secrets.DOCUMENT = SECOND;
+    const replaced = await story.command((host) => host.apply({ ...configOf(), vmid: 611 }));
+    expect(replaced).toMatchObject({ action: 'replace' });
+    expect(story.medium()).not.toBe(first);
+    expect(await story.volumes()).toEqual([story.medium()]);
+  });
+});
+
 it('that their guest would pass over are refused', async () => {
   const story = new Story();
   await story.bench.run(async () => {
