@@ -11,6 +11,7 @@ import { type PlanResult, planStack } from '../../engine/plan.ts';
 import { checkPrivileges } from '../../engine/privileges/check.ts';
 import { explainUnseen } from '../../engine/privileges/unseen.ts';
 import type { PlanOptions } from '../../engine/session.ts';
+import { unfinishedMachines } from '../../engine/unfinished.ts';
 import { type Change, isEmpty, type Plan, UNDETAILED } from '../../kinds/change.ts';
 import { machinesOf } from '../../kinds/machines.ts';
 import type { Observed } from '../../kinds/observed.ts';
@@ -80,8 +81,7 @@ export async function tryPlan(
   checkPlanning(options, stack, state);
   const secrets = await resolveSecrets(opened, deps);
   const observed = await observe({ pve, stack, state, secrets, replace: options.replace });
-  // Apply finds out whether such a VM exists before it plans.
-  const unsettled = machinesOf(stack).filter(({ address }) => state.vms[address]?.phase === 'creating');
+  const unsettled = unfinishedMachines(stack, state, observed);
   const vms = stack.vms.filter((vm) => !unsettled.includes(vm));
   const templates = stack.templates.filter(({ vm }) => !unsettled.includes(vm));
   const input = { stack: { ...stack, vms, templates }, state: without(state, unsettled), observed, secrets };

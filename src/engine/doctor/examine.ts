@@ -18,6 +18,7 @@ import { foresee, type PlanResult, planStack } from '../plan.ts';
 import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
+import { unfinishedMachines } from '../unfinished.ts';
 import {
   type DownloadAnswer,
   type Examination,
@@ -42,18 +43,18 @@ export interface ExamineInput {
 
 export async function examine(input: ExamineInput): Promise<Examination> {
   const { pve, stack, signal, now } = input;
-  const state = withoutUnfinished(input.state);
   // Read as if everything were created: also templates and storages that this plan does not need.
   const everything = machinesOf(stack).map(({ address }) => address);
   const observed = await observe({
     pve,
     stack,
-    state,
+    state: input.state,
     signal,
     secrets: input.secrets,
     replace: everything,
     neighbours: 'always',
   });
+  const state = withoutUnfinished(stack, input.state, observed);
   const planning = { stack, state, observed, secrets: input.secrets, now };
   const planned = planStack(planning);
   const result: PlanResult = planned.ok
@@ -88,9 +89,10 @@ export async function examine(input: ExamineInput): Promise<Examination> {
   };
 }
 
-/** Only apply finds out whether such a VM exists; until then it counts as a VM to create. */
-function withoutUnfinished(state: StackState): StackState {
-  const known = Object.entries(state.vms).filter(([, { phase }]) => phase !== 'creating');
+/** They count as VMs to create. */
+function withoutUnfinished(stack: ResolvedStack, state: StackState, observed: Observed): StackState {
+  const unfinished = new Set<string>(unfinishedMachines(stack, state, observed).map(({ address }) => address));
+  const known = Object.entries(state.vms).filter(([address]) => !unfinished.has(address));
   return { ...state, vms: Object.fromEntries(known) };
 }
 

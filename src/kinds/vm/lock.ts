@@ -83,6 +83,11 @@ async function seesAllTasks({ pve, signal }: LockDeps, node: string): Promise<bo
 
 type MaybeLocked = Pick<VmObserved, 'vmid' | 'node' | 'lock'>;
 
+/** Whether a VM is half made and stays so: Proxmox has not finished creating it, and no task works on it. */
+export function isStuck(held: HeldLock | undefined): held is HeldLock {
+  return held !== undefined && isHalfMade(held) && held.holder.kind !== 'task';
+}
+
 /** For a plan: who holds the locks of these VMs. A lock that goes away meanwhile is left out. */
 export async function observeLocks(deps: LockDeps, vms: Iterable<MaybeLocked>): Promise<Map<number, HeldLock>> {
   const locked = [...vms].flatMap(({ vmid, node, lock }) => (lock === undefined ? [] : [{ vmid, node, lock }]));

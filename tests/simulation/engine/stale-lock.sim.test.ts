@@ -99,14 +99,33 @@ describe('a clone whose worker was killed on the node', () => {
   it('is named by doctor, which advises no import, with or without a state', async () => {
     const scene = new Scene();
     killClone(scene);
-    await scene.apply(FIXED);
+    await scene.apply(RANGE);
     const { state } = await recallState(scene.store, 'lab');
-    for (const options of [{ state }, {}]) {
-      const { findings } = await visit(scene.world, FIXED, { ...options, now: scene.clock.now() });
-      const text = JSON.stringify(findings);
-      expect(text).toContain(COMMANDS);
-      expect(text).not.toMatch(IMPORT);
+    // Without a state only the id leads to it.
+    for (const [text, options] of [
+      [RANGE, { state }],
+      [FIXED, { state }],
+      [FIXED, {}],
+    ] as const) {
+      const { findings } = await visit(scene.world, text, { ...options, now: scene.clock.now() });
+      const said = JSON.stringify(findings);
+      expect(said).toContain(COMMANDS);
+      expect(said).not.toMatch(IMPORT);
     }
+  });
+
+  it('keeps doctor from saying that the plan is ready, also before the clone has a name', async () => {
+    const scene = new Scene();
+    killClone(scene);
+    await scene.apply(RANGE);
+    const { state } = await recallState(scene.store, 'lab');
+    // What Proxmox writes before the first disk is copied.
+    const vm = scene.world.vms.get(401);
+    if (vm) saveConfig(vm, { ...draftOf(vm.config), current: new Map([['lock', 'clone']]) });
+    const { findings } = await visit(scene.world, RANGE, { state, now: scene.clock.now() });
+    expect(findings.filter(({ check }) => check === 'plan')).toMatchObject([
+      { verdict: 'bad', remedy: expect.stringContaining(COMMANDS) },
+    ]);
   });
 
   it('is not waited for by a token that sees only its own tasks, which says so', async () => {

@@ -6,7 +6,7 @@ import type { PlanContext, ResourcePlan } from '../../../kind.ts';
 import type { Observed } from '../../../observed.ts';
 import type { ResolvedVm } from '../../../stack.ts';
 import { vmName } from '../../identity.ts';
-import { type HeldLock, halfMadeError, staleLock, taskName } from '../../lock.ts';
+import { type HeldLock, halfMadeError, isStuck, staleLock, taskName } from '../../lock.ts';
 import { isHalfMade } from '../../observed.ts';
 import { whereOf } from '../../where.ts';
 import type { LostVm } from './lost-vms.ts';
@@ -30,8 +30,7 @@ export function halfMadeVms(
   const begun = toMake.flatMap((desired) => {
     const recorded = state.vms[desired.address];
     const held = recorded?.phase === 'creating' ? observed.locks.get(recorded.vmid) : undefined;
-    // Apply waits for a task.
-    return held && isHalfMade(held) && held.holder.kind !== 'task' ? [{ desired, held }] : [];
+    return isStuck(held) ? [{ desired, held }] : [];
   });
   return [...claimed, ...begun];
 }

@@ -1,0 +1,16 @@
+/**
+ * Machines that an unfinished run was creating. Only apply finds out what became of them, so a command that only looks leaves
+ * them out of its plan. A lock that no task holds is known now, and the plan refuses it by name.
+ */
+import { machinesOf } from '../kinds/machines.ts';
+import type { Observed } from '../kinds/observed.ts';
+import type { StackState } from '../kinds/recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../kinds/stack.ts';
+import { isStuck } from '../kinds/vm/lock.ts';
+
+export function unfinishedMachines(stack: ResolvedStack, state: StackState, observed: Observed): ResolvedVm[] {
+  return machinesOf(stack).filter(({ address }) => {
+    const recorded = state.vms[address];
+    return recorded?.phase === 'creating' && !isStuck(observed.locks.get(recorded.vmid));
+  });
+}
