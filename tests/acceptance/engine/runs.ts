@@ -7,10 +7,11 @@ import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { systemRandom } from '../../../src/base/random.ts';
 import { Secret } from '../../../src/base/secret.ts';
-import type { PlanResult } from '../../../src/engine/plan.ts';
+import { type PlanResult, snapshotPlan } from '../../../src/engine/plan.ts';
 import type { Requirement } from '../../../src/engine/privileges/requirement.ts';
 import { type PlanOptions, Session } from '../../../src/engine/session.ts';
 import type { Plan } from '../../../src/kinds/change.ts';
+import type { SnapshotRequest } from '../../../src/kinds/kind.ts';
 import { machinesOf } from '../../../src/kinds/machines.ts';
 import type { ResolvedSecret } from '../../../src/kinds/vm/config/desired-config.ts';
 import { secretDigest } from '../../../src/kinds/vm/config/secret-values.ts';
@@ -53,6 +54,15 @@ export function destroy(
   return withSession(runs, text, 'destroy', async (session) =>
     carryOut(session, await session.planDestroy({ running: 'stop', ...options })),
   );
+}
+
+/** Takes, deletes or goes back to a snapshot of every VM; a refusal comes back, a failure is thrown. */
+export function snapshot(runs: Runs, text: string, request: SnapshotRequest): Promise<PlanResult> {
+  return withSession(runs, text, `snapshot ${request.kind}`, async (session) => {
+    const planned = await session.planAsked(snapshotPlan({ request }));
+    if (planned.ok) await carryOut(session, planned);
+    return planned;
+  });
 }
 
 export function planDestroy(runs: Runs, text: string): Promise<PlanResult> {
