@@ -174,7 +174,9 @@ export function unlockHint({ vmid, node, lock, holder }: HeldLock): string {
     return `Resume it on ${node}: qm resume ${vmid}. To discard the saved memory instead: qm unlock ${vmid}. Then run the command again.`;
   }
   if (isHalfMade({ lock }) || lock === 'destroyed') {
-    return `${first}, remove what is left of it: qm unlock ${vmid} && qm destroy ${vmid} --purge. Then run the command again.`;
+    // Its configuration does not name the disk yet that was being copied.
+    const disks = lock === 'destroyed' ? '' : ' --destroy-unreferenced-disks 1';
+    return `${first}, remove what is left of it: qm unlock ${vmid} && qm destroy ${vmid} --purge${disks}. Then run the command again.`;
   }
   return `${first}, remove the lock: qm unlock ${vmid}. Then run the command again.`;
 }

@@ -18,7 +18,7 @@ vms:
 `;
 const FIXED = stackWith('vmid: 401');
 const RANGE = stackWith('vmids: 401-410');
-const COMMANDS = 'qm unlock 401 && qm destroy 401 --purge';
+const COMMANDS = 'qm unlock 401 && qm destroy 401 --purge --destroy-unreferenced-disks 1';
 
 /** Kills the worker of the first clone while it copies, as `kill -9` on the node does. */
 function killClone(scene: Scene): void {

@@ -84,7 +84,8 @@ function isWell(end: RunEnd): boolean {
 
 /**
  * What needs an administrator: a backup that could not take its lock away again, because another client held the file; and what a
- * killed task left locked, for which our error names these commands: `qm unlock` and `qm destroy --purge`.
+ * killed task left locked, for which our error names these commands: `qm unlock` and `qm destroy`, for a VM
+ * that is half made with `--destroy-unreferenced-disks 1`, as done here.
  */
 export function administer(scene: Pick<Scene, 'world'>): void {
   for (const vm of [...scene.world.vms.values()]) {
