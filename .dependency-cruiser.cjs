@@ -27,7 +27,7 @@ const layering = Object.entries(allowed).map(([folder, imports]) => ({
 const DRIVERS = '(^|/)node_modules/(pg|aws4fetch)/';
 
 /** Packages that the build puts into ours: no dependencies of the package, and still part of it. */
-const BUNDLED = '(^|/)node_modules/(@bufbuild/protobuf|commander|selfsigned|xz-decompress|yaml)/';
+const BUNDLED = '(^|/)node_modules/(@bufbuild/protobuf|commander|preact|selfsigned|xz-decompress|yaml)/';
 
 /** The simulator shares the wire vocabulary with the client, never the client itself. */
 const simulator = {

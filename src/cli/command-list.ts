@@ -326,6 +326,20 @@ Examples:
     load: async () => (await import('./commands/report.ts')).runReport,
   },
   {
+    name: 'ui',
+    about: 'serve a page on this machine: cluster, plan, a run while it grows, earlier runs, drift, outputs, doctor',
+    usesStack: true,
+    options: [{ flags: '--port <port>', about: 'where to listen on 127.0.0.1; 0 picks a free one', byDefault: '0' }],
+    help: `
+It only reads: the page cannot change anything. Without --file it shows every stack of this directory.
+The printed link works once. Ctrl-C stops the page.
+
+Examples:
+  proxwright ui
+  proxwright ui --port 7080        behind ssh -L 7080:127.0.0.1:7080, for a page on another machine`,
+    load: async () => (await import('./commands/ui.ts')).runUi,
+  },
+  {
     name: 'sim',
     about: 'serve a simulated Proxmox VE cluster over HTTPS',
     options: [

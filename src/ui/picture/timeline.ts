@@ -272,5 +272,5 @@ function rates({ requests }: Chart, { x, bottom, left }: Layout): string {
     const words = `${perSecond.toFixed(1)} requests per second, from ${printDuration(fromMs)} to ${printDuration(toMs)}`;
     return `<g><title>${words}</title><rect class="pw-rate" x="${x(fromMs)}" y="${round(base - height)}" width="${round(Math.max(0.5, x(toMs) - x(fromMs)))}" height="${height}"/></g>`;
   });
-  return `${areas.join('')}<text class="pw-muted" x="12" y="${top + 10}">requests/s</text><text class="pw-muted" x="${left - 6}" y="${top + 10}" text-anchor="end">${most >= 10 ? Math.round(most) : most.toFixed(1)}</text><line class="pw-grid" x1="${left}" x2="${x(Number.MAX_SAFE_INTEGER)}" y1="${base}" y2="${base}"/>`;
+  return `${areas.join('')}<text class="pw-muted" x="12" y="${top + 10}">requests/s</text><text class="pw-muted" x="12" y="${top + 25}">up to ${most >= 10 ? Math.round(most) : most.toFixed(1)}</text><line class="pw-grid" x1="${left}" x2="${x(Number.MAX_SAFE_INTEGER)}" y1="${base}" y2="${base}"/>`;
 }

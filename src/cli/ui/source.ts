@@ -1,0 +1,211 @@
+/** What the page shows, from the same functions that the commands use. It takes no lock and changes nothing. */
+import { readdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Diagnostic } from '../../base/diagnostics.ts';
+import { toDiagnostic } from '../../base/errors.ts';
+import { stackOutputs } from '../../engine/outputs/outputs.ts';
+import { momentsOf } from '../../engine/run-moments.ts';
+import { describeRun } from '../../engine/run-record.ts';
+import { readTextFile } from '../../local/text-file.ts';
+import { listRuns, nameOfJournal, readRun } from '../../state/journal.ts';
+import { recallState } from '../../state/recall.ts';
+import { chartOf } from '../../ui/picture/chart.ts';
+import { renderReport } from '../../ui/report/html.ts';
+import type {
+  Answer,
+  PageSource,
+  PlanView,
+  RunView,
+  StackEntry,
+  ViewName,
+  ViewValues,
+} from '../../ui/server/source.ts';
+import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
+import { findingsFor } from '../commands/doctor.ts';
+import { driftsOf } from '../commands/drift.ts';
+import { connect } from '../stack/connect.ts';
+import { type OpenedStack, openReadStack, readStack } from '../stack/open.ts';
+import { planWithoutLock } from '../stack/planning.ts';
+import { readCluster } from './cluster.ts';
+
+const STACK_LINE = /^["']?stack["']?:\s*\S/m;
+const MOST_FILES = 100;
+const NEWEST_RUNS = 50;
+
+/** Several stacks may live in one directory, or one in each folder of it. */
+export async function createPageSource(options: StackOptions, deps: CommandDeps): Promise<PageSource> {
+  const files = options.file === undefined ? await stackFiles(deps.directory) : [options.file];
+  const known = new Map<string, { readonly entry: StackEntry; readonly options: StackOptions }>();
+  for (const file of files) {
+    const own = { ...options, file };
+    const { stack } = await readStack(own, quiet(deps, []));
+    const name = stack?.name ?? file;
+    const id = known.has(name) ? file : name;
+    known.set(id, { entry: { id, name, file }, options: own });
+  }
+  // The file is read each time, because it is being edited. Its store is opened once: a shared one holds a connection.
+  const opened = new Map<string, OpenedStack>();
+  const open = async (id: string, problems: Diagnostic[]) => {
+    const { options: own } = known.get(id) ?? {};
+    if (!own) return undefined;
+    const silent = quiet(deps, problems);
+    const read = await readStack(own, silent);
+    const before = opened.get(id);
+    const stack = before && read.stack ? { ...before, stack: read.stack } : await openReadStack(read, silent);
+    opened.set(id, stack);
+    return { deps: silent, stack };
+  };
+  const run = async (id: string, runId: string) => {
+    const { stack } = (await open(id, [])) ?? {};
+    if (!stack) return undefined;
+    const ids = await listRuns(stack.store);
+    const wanted = runId === 'last' ? ids.at(-1) : ids.find((each) => each === runId);
+    return wanted === undefined ? undefined : { stack, record: describeRun(await readRun(stack.store, wanted)) };
+  };
+  return {
+    stacks: async () => [...known.values()].map(({ entry }) => entry),
+    view: async (id, name) => {
+      if (!known.has(id)) return undefined;
+      const problems: Diagnostic[] = [];
+      return answered(problems, async () => {
+        const found = await open(id, problems);
+        const value = found && (await VIEWS_OF[name](found.stack, found.deps));
+        return deps.secrets.redactIn(value) as ViewValues[typeof name]; // the same shape
+      });
+    },
+    run: async (id, runId) => {
+      const found = await run(id, runId);
+      if (!found) return undefined;
+      const log = momentsOf(found.record).map(({ at, address, what }) => ({
+        at,
+        address,
+        what: what.replaceAll('**', ''),
+      }));
+      return deps.secrets.redactIn<RunView>({ chart: chartOf(found.record, deps.clock.now()), log });
+    },
+    report: async (id, runId) => {
+      const found = await run(id, runId);
+      if (!found) return undefined;
+      const { stack } = found.stack;
+      return deps.secrets.redact(renderReport({ stack: stack.name, run: found.record, now: deps.clock.now() }));
+    },
+    pulse: async (id) => {
+      const { stack } = (await open(id, [])) ?? {};
+      if (!stack) return undefined;
+      const last = (await listRuns(stack.store)).at(-1);
+      if (last === undefined) return 'none';
+      return `${last} ${(await stack.store.read(nameOfJournal(last)))?.length ?? 0}`;
+    },
+  };
+}
+
+async function stackFiles(directory: string): Promise<string[]> {
+  const list = (path: string) => readdir(path, { withFileTypes: true }).catch(() => []);
+  const here = await list(directory);
+  const folders = here.filter((entry) => entry.isDirectory() && !/^\.|^node_modules$/.test(entry.name));
+  const places = [directory, ...folders.map(({ name }) => join(directory, name))];
+  const found: string[] = [];
+  for (const place of places) {
+    for (const entry of await list(place)) {
+      if (!entry.isFile() || !/\.(ya?ml|json)$/.test(entry.name) || found.length >= MOST_FILES) continue;
+      const path = join(place, entry.name);
+      const text = await readTextFile(path, 'a stack file').catch(() => '');
+      if (STACK_LINE.test(text)) found.push(relative(directory, path));
+    }
+  }
+  return found;
+}
+
+/** What a command would print about problems goes to the page. */
+function quiet(deps: CommandDeps, problems: Diagnostic[]): CommandDeps {
+  const nothing = () => {};
+  const diagnostic = (problem: Diagnostic) => {
+    if (problem.severity === 'error') problems.push(problem);
+  };
+  return { ...deps, terminal: { log: nothing, result: nothing, data: nothing, success: nothing, diagnostic } };
+}
+
+async function answered<Value>(problems: Diagnostic[], work: () => Promise<Value>): Promise<Answer<Value>> {
+  try {
+    return { ok: true, value: await work() };
+  } catch (error) {
+    if (!(error instanceof AlreadyShown)) problems.push(toDiagnostic(error));
+    return {
+      ok: false,
+      problems: problems.map(({ code, summary, detail, hint }) => ({ code, summary, detail, ...(hint && { hint }) })),
+    };
+  }
+}
+
+type Show<Name extends ViewName> = (opened: OpenedStack, deps: CommandDeps) => Promise<ViewValues[Name]>;
+
+const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
+  cluster: readCluster,
+  plan: async (opened, deps) => {
+    const { plan } = await planned(opened, deps);
+    return {
+      changes: plan.changes.map(({ address, kind, name, node, vmid, reason, differences, notes = [] }) => ({
+        address,
+        kind,
+        name,
+        node,
+        vmid,
+        reason,
+        notes,
+        fields: differences.map(({ path, before, after, by, effect, secret }) => ({
+          path,
+          before: secret ? '•••' : before,
+          after: secret ? '•••' : after,
+          by,
+          effect,
+        })),
+      })),
+      steps: plan.steps.length,
+      warnings: plan.warnings.map(({ detail }) => detail),
+    } satisfies PlanView;
+  },
+  drift: async (opened, deps) =>
+    driftsOf(await planned(opened, deps)).map(({ address, name, gone, fields }) => ({
+      address,
+      name,
+      isGone: gone,
+      fields,
+    })),
+  outputs: async ({ stack, store }) => {
+    const { state } = await recallState(store, stack.name);
+    return Object.entries(stackOutputs(stack, state).values).map(([name, value]) => ({
+      name,
+      text: typeof value === 'string' ? value : JSON.stringify(value, undefined, 2),
+    }));
+  },
+  doctor: async (opened, deps) =>
+    (await findingsFor(opened, deps)).findings.map(({ check, verdict, words, details = [], remedy }) => ({
+      check,
+      verdict,
+      words,
+      details,
+      ...(remedy !== undefined && { remedy }),
+    })),
+  runs: async ({ store }) => {
+    const ids = (await listRuns(store)).slice(-NEWEST_RUNS).reverse();
+    const runs = await Promise.all(ids.map(async (id) => describeRun(await readRun(store, id))));
+    return runs.map(({ runId, command, outcome, startedAt, durationMs, who, resources }) => ({
+      runId,
+      command,
+      outcome,
+      startedAt,
+      durationMs,
+      who,
+      resources: resources.length,
+    }));
+  },
+};
+
+async function planned(opened: OpenedStack, deps: CommandDeps) {
+  const pve = await connect(opened, deps);
+  try {
+    return await planWithoutLock(opened, deps, pve, {});
+  } finally {
+    await pve.close();
+  }
+}

@@ -1,0 +1,95 @@
+/** Small parts that several views use. */
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Asked } from './ask.ts';
+
+/** A view that is read, with a way to read it again; or why it could not be read. */
+export function Shown<Value>({
+  asked,
+  children,
+}: {
+  asked: Asked<Value>;
+  children: (value: Value) => ComponentChildren;
+}) {
+  const { answer, isBusy, again } = asked;
+  return (
+    <div aria-busy={isBusy}>
+      <p class="tools">
+        <button type="button" onClick={again} disabled={isBusy}>
+          {isBusy ? 'Reading…' : 'Read again'}
+        </button>
+      </p>
+      {answer && (answer.ok ? children(answer.value) : <Problems problems={answer.problems} />)}
+    </div>
+  );
+}
+
+type Problem = Extract<NonNullable<Asked<unknown>['answer']>, { ok: false }>['problems'][number];
+
+function Problems({ problems }: { problems: readonly Problem[] }) {
+  return (
+    <ul class="problems">
+      {problems.map(({ code, summary, detail, hint }, at) => (
+        <li key={at}>
+          <strong>{summary}</strong> <code>{code}</code>
+          <pre>{detail}</pre>
+          {hint && <p class="quiet">{hint.text}</p>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+
+export function size(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10));
+  return `${Math.round((bytes / 1024 ** power) * 10) / 10} ${UNITS[power]}`;
+}
+
+/** The policy of the page allows no style attributes; the width of a shape is none. */
+export function Level({ label, usedBytes, totalBytes }: { label: string; usedBytes: number; totalBytes: number }) {
+  const percent = Math.min(100, (100 * usedBytes) / totalBytes);
+  return (
+    <div class="level">
+      <span>{label}</span>
+      <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="all" width="100" height="6" rx="1" />
+        <rect class={percent > 90 ? 'used full' : 'used'} width={percent} height="6" rx="1" />
+      </svg>
+      <span class="quiet">
+        {size(totalBytes - usedBytes)} free of {size(totalBytes)}
+      </span>
+    </div>
+  );
+}
+
+export function Copy({ text, label }: { text: string; label: string }) {
+  const [words, setWords] = useState('Copy');
+  const copy = () => {
+    void navigator.clipboard.writeText(text).then(
+      () => setWords('Copied'),
+      () => setWords('Select it and press Ctrl-C'),
+    );
+  };
+  return (
+    <button type="button" class="copy" onClick={copy} aria-label={`${words}: ${label}`}>
+      {words}
+    </button>
+  );
+}
+
+export function value(of: unknown): string {
+  if (of === null || of === undefined) return '–';
+  return typeof of === 'string' ? of : JSON.stringify(of);
+}
+
+/** What is wider or higher than its place scrolls; the keyboard has to reach it for that. */
+export function Scroll({ label, kind = '', children }: { label: string; kind?: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without it the arrow keys could not scroll it
+    <section class={`scroll ${kind}`} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  );
+}

@@ -1,0 +1,42 @@
+/** A real browser for the tests of the page: Debian's Chromium, driven by playwright-core. */
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const PATHS = [
+  process.env.PROXWRIGHT_CHROMIUM,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
+const executablePath = PATHS.find((path) => path !== undefined && existsSync(path));
+
+/** Why the tests are skipped; undefined if they run. */
+export const NO_CHROMIUM = executablePath === undefined ? 'Chromium is not installed' : undefined;
+
+export function launch(): Promise<Browser> {
+  // The sandbox needs privileges that a container does not have. Only pages of this test are opened.
+  return chromium.launch({ ...(executablePath && { executablePath }), args: ['--no-sandbox', '--disable-gpu'] });
+}
+
+export interface Opened {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  /** What the browser complained about: scripts, the policy of the page, failed requests. */
+  readonly complaints: string[];
+}
+
+export async function openPage(
+  browser: Browser,
+  link: string,
+  colorScheme: 'light' | 'dark' = 'light',
+): Promise<Opened> {
+  const context = await browser.newContext({ colorScheme, viewport: { width: 1240, height: 900 } });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(link);
+  return { context, page, complaints };
+}

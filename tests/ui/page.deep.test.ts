@@ -1,0 +1,215 @@
+/**
+ * The page in a real browser, on the simulator: every view, a run while it grows, a failed one, 300 VMs, light and dark, the
+ * keyboard alone. axe looks at each view.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/log.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { runApply } from '../../src/cli/commands/apply.ts';
+import { runUi } from '../../src/cli/commands/ui.ts';
+import { PAGE } from '../../src/ui/page.generated.ts';
+import type { Chart } from '../../src/ui/picture/chart.ts';
+import { servePage } from '../../src/ui/server/server.ts';
+import type { PageSource } from '../../src/ui/server/source.ts';
+import { type Bench, openBench } from '../simulation/support/command-bench.ts';
+import { launch, NO_CHROMIUM, type Opened, openPage } from './chromium.ts';
+
+/** Evaluated and not inserted: the policy of the page would refuse it, rightly. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const STACK = `version: 1
+stack: lab
+vms:
+  db: { name: db, vmid: 601, node: pve1, guest: plain, clone: { template: ubuntu-24.04 } }
+  web: { name: web, vmid: 602, node: pve1, guest: plain, clone: { template: ubuntu-24.04 }, tags: [web], after: [db] }
+`;
+
+const VIEWS = ['Cluster', 'Plan', 'Live', 'Runs', 'Drift', 'Outputs', 'Doctor'] as const;
+
+/** Only what hinders people. */
+async function seriousFindings({ page }: Opened): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() =>
+    (
+      globalThis as unknown as {
+        axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
+      }
+    ).axe.run(),
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+interface Served {
+  readonly link: string;
+  stop(): Promise<void>;
+}
+
+/** The command itself, until it is told to stop. */
+async function serve(bench: Bench): Promise<Served> {
+  let stop = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  let ended: Promise<unknown> = Promise.resolve();
+  const link = await new Promise<string>((resolve, reject) => {
+    const terminal = { ...silentLogger, result: resolve, data: () => {}, success: () => {}, diagnostic: () => {} };
+    ended = bench.run((deps) => runUi({ port: '0' }, { ...deps, terminal, stopRequested: () => stopped }));
+    ended.catch(reject);
+  });
+  return {
+    link,
+    stop: async () => {
+      stop();
+      await ended;
+    },
+  };
+}
+
+describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? ` (${NO_CHROMIUM})` : ''}`, () => {
+  let browser: Browser;
+  let bench: Bench;
+  beforeAll(async () => {
+    browser = await launch();
+    bench = await openBench(STACK);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await bench?.close();
+  });
+
+  it('shows a run while it grows, and every view afterwards, by keyboard alone', async () => {
+    const served = await serve(bench);
+    const opened = await openPage(browser, served.link);
+    const { page, complaints } = opened;
+    const visit = async (view: string) => {
+      await page.getByRole('link', { name: view, exact: true }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: view }).waitFor();
+      await page.locator('main [aria-busy=true]').waitFor({ state: 'detached' });
+    };
+    await visit('Plan');
+    await page.getByText('2 of 2 differ from the file').waitFor();
+    await visit('Live');
+    await page.getByText('No run has been recorded yet').waitFor();
+    const apply = bench.run((deps) => runApply(undefined, { yes: true }, deps));
+    await page.locator('svg [data-address="vm.db"]').waitFor();
+    // The picture grows: a run in progress first, its end later.
+    await page
+      .getByText(/apply: done after/)
+      .first()
+      .waitFor();
+    expect((await apply).code).toBe(0);
+    await page.getByLabel('of').selectOption('vm.web');
+    expect(await page.getByRole('region', { name: 'Log lines' }).textContent()).not.toContain('vm.db');
+    await visit('Cluster');
+    await page.getByText('vm.web').waitFor();
+    await visit('Plan');
+    await page.getByText('No changes: 2 of 2 match the file.').waitFor();
+    expect((await bench.run((deps) => runApply(undefined, { yes: true }, deps))).code).toBe(0);
+    await bench.outside.node('pve1').vm(602).config.put({ tags: 'by-hand' });
+    await visit('Drift');
+    await page.getByRole('row', { name: /tags.*by-hand.*web/ }).waitFor();
+    await visit('Outputs');
+    await page.getByRole('button', { name: /^Copy: vms/ }).waitFor();
+    await visit('Doctor');
+    await page.locator('.findings li').first().waitFor();
+    await visit('Runs');
+    await page.locator('tbody a').first().focus();
+    await page.keyboard.press('Enter');
+    await page.locator('svg [data-address="vm.web"]').waitFor();
+    const deep = page.url();
+    await page.goto('about:blank');
+    await page.goto(deep);
+    await page.locator('svg [data-address="vm.web"]').waitFor();
+    expect(complaints).toEqual([]);
+    await opened.context.close();
+    await served.stop();
+  });
+
+  it.each(['light', 'dark'] as const)('has no serious finding of axe in any view, %s', async (scheme) => {
+    const served = await serve(bench);
+    const opened = await openPage(browser, served.link, scheme);
+    const found: string[] = [];
+    for (const view of VIEWS) {
+      await opened.page.getByRole('link', { name: view, exact: true }).click();
+      await opened.page.getByRole('heading', { level: 1, name: view }).waitFor();
+      await opened.page.locator('main [aria-busy=true]').waitFor({ state: 'detached' });
+      if (process.env.PROXWRIGHT_SHOTS)
+        await opened.page.screenshot({ path: `${process.env.PROXWRIGHT_SHOTS}/${view}-${scheme}.png` });
+      found.push(...(await seriousFindings(opened)).map((each) => `${view}: ${each}`));
+    }
+    expect(found).toEqual([]);
+    await opened.context.close();
+    await served.stop();
+  });
+
+  it('shows a failed run with the words of the server, as text', async () => {
+    const own = await openBench(STACK, [
+      { kind: 'task-fail', match: { path: 'clone' }, message: '</script><img src=x onerror=alert(1)>' },
+    ] as never);
+    await own.run((deps) => runApply(undefined, { yes: true }, deps));
+    const served = await serve(own);
+    const { page, context, complaints } = await openPage(browser, served.link);
+    await page.getByRole('link', { name: 'Live' }).click();
+    await page.locator('svg .pw-failed-row').first().waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
+    await served.stop();
+    await own.close();
+  });
+
+  it('shows 300 VMs', async () => {
+    const chart: Chart = {
+      runId: 'r1',
+      command: 'apply',
+      outcome: 'done',
+      startedAt: '2026-01-01T00:00:00.000Z',
+      spanMs: 302_000,
+      rows: Array.from({ length: 300 }, (_, index) => ({
+        address: `vm.worker[${index + 1}]`,
+        status: 'done' as const,
+        bars: [
+          {
+            kind: 'make',
+            label: 'clone',
+            fromMs: index * 1000,
+            toMs: index * 1000 + 2000,
+            outcome: 'done',
+            isCritical: false,
+            words: 'clone',
+          },
+        ],
+        marks: [],
+      })),
+      path: [],
+      requests: [],
+    };
+    const source: PageSource = {
+      stacks: async () => [{ id: 'lab', name: 'lab', file: 'stack.yaml' }],
+      view: async () => ({ ok: false, problems: [] }),
+      run: async () => ({ chart, log: [] }),
+      report: async () => undefined,
+      pulse: async () => 'r1 1',
+    };
+    const server = await servePage({
+      source,
+      files: PAGE,
+      clock: systemClock,
+      random: systemRandom,
+      log: silentLogger,
+    });
+    const opened = await openPage(browser, `${server.link}#/lab/live`);
+    await opened.page.locator('svg [data-address="vm.worker[300]"]').waitFor();
+    if (process.env.PROXWRIGHT_SHOTS) await opened.page.screenshot({ path: `${process.env.PROXWRIGHT_SHOTS}/300.png` });
+    expect(await seriousFindings(opened)).toEqual([]);
+    await opened.context.close();
+    await server.close();
+  });
+});
