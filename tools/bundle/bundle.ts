@@ -134,10 +134,15 @@ export async function bundleLibrary(directory: string): Promise<Metafile> {
   return metafile;
 }
 
+/** It was bundled before; its text does not say what is in it. */
+const BUILT_PAGE = 'src/ui/page.generated.ts';
+
 /** The folder (`node_modules/zod`) of every package that has code in a bundle. */
 export function bundledPackages(metafiles: readonly Metafile[]): string[] {
   const found = new Set<string>();
   for (const { outputs } of metafiles) {
+    const isWithPage = Object.values(outputs).some(({ inputs }) => Object.hasOwn(inputs, BUILT_PAGE));
+    if (isWithPage) found.add('node_modules/preact');
     for (const { inputs } of Object.values(outputs)) {
       for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
         const [folder] = /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path) ?? [];

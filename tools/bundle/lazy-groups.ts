@@ -10,6 +10,7 @@ import { ROOT } from './bundle.ts';
 const GROUPS = [
   { name: 'offline', has: /[\\/](validate|completion|open)\.ts$/ },
   { name: 'simulated', has: /[\\/](sim|demo)\.ts$/ },
+  { name: 'page', has: /[\\/]commands[\\/]ui\.ts$/ },
   { name: 's3', has: /[\\/](s3-\w+|aws-credentials)\.ts$/ },
   { name: 'postgres', has: /[\\/]postgres-\w+\.ts$/ },
   { name: 'commands', has: /[\\/]cli[\\/].*\.ts$/ },
