@@ -369,7 +369,10 @@ Examples:
   {
     name: 'demo',
     about: 'watch it work: a simulated cluster, five VMs, from the first plan to an empty second one',
-    options: [{ flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '10' }],
+    options: [
+      { flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '10' },
+      { flags: '--ui', about: 'watch it in a browser as well: serves the page of ui, and starts when it is open' },
+    ],
     load: async () => (await import('./commands/demo/demo.ts')).runDemo,
   },
   {

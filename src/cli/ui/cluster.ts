@@ -1,12 +1,11 @@
 /** The cluster as the page shows it: nodes with memory and storages, the VMs of the stack on them, and the guests of others. */
+
+import type { Pve } from '../../pve/index.ts';
 import { recallState } from '../../state/recall.ts';
 import type { ClusterView, GuestView, NodeView } from '../../ui/server/source.ts';
-import type { CommandDeps } from '../command.ts';
-import { connect } from '../stack/connect.ts';
 import type { OpenedStack } from '../stack/open.ts';
 
-export async function readCluster(opened: OpenedStack, deps: CommandDeps): Promise<ClusterView> {
-  const pve = await connect(opened, deps);
+export async function readCluster(opened: OpenedStack, pve: Pve): Promise<ClusterView> {
   try {
     const { version } = await pve.authenticate();
     const rows = await pve.cluster.resources();

@@ -3,10 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
+import type { Finding } from '../../engine/doctor/finding.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { momentsOf } from '../../engine/run-moments.ts';
 import { describeRun } from '../../engine/run-record.ts';
 import { readTextFile } from '../../local/text-file.ts';
+import type { Pve } from '../../pve/index.ts';
 import { listRuns, nameOfJournal, readRun } from '../../state/journal.ts';
 import { recallState } from '../../state/recall.ts';
 import { chartOf } from '../../ui/picture/chart.ts';
@@ -55,6 +57,27 @@ export async function createPageSource(options: StackOptions, deps: CommandDeps)
     opened.set(id, stack);
     return { deps: silent, stack };
   };
+  const entries = [...known.values()].map(({ entry }) => entry);
+  const diagnose = async (stack: OpenedStack, own: CommandDeps) => (await findingsFor(stack, own)).findings;
+  return pageSource({ entries, open, connect, diagnose, deps });
+}
+
+/** Where the page gets its stacks and its client from. */
+export interface PageParts {
+  readonly entries: readonly StackEntry[];
+  /** Undefined if there is no such stack. What is wrong with its file is added to the problems. */
+  open(
+    id: string,
+    problems: Diagnostic[],
+  ): Promise<{ readonly stack: OpenedStack; readonly deps: CommandDeps } | undefined>;
+  connect(stack: OpenedStack, deps: CommandDeps): Promise<Pve>;
+  diagnose(stack: OpenedStack, deps: CommandDeps): Promise<readonly Finding[]>;
+  /** Their clock stamped the runs. */
+  readonly deps: CommandDeps;
+}
+
+export function pageSource(parts: PageParts): PageSource {
+  const { open, deps, entries } = parts;
   const run = async (id: string, runId: string) => {
     const { stack } = (await open(id, [])) ?? {};
     if (!stack) return undefined;
@@ -63,13 +86,13 @@ export async function createPageSource(options: StackOptions, deps: CommandDeps)
     return wanted === undefined ? undefined : { stack, record: describeRun(await readRun(stack.store, wanted)) };
   };
   return {
-    stacks: async () => [...known.values()].map(({ entry }) => entry),
+    stacks: async () => entries,
     view: async (id, name) => {
-      if (!known.has(id)) return undefined;
+      if (!entries.some((entry) => entry.id === id)) return undefined;
       const problems: Diagnostic[] = [];
       return answered(problems, async () => {
         const found = await open(id, problems);
-        const value = found && (await VIEWS_OF[name](found.stack, found.deps));
+        const value = found && (await VIEWS_OF[name](found.stack, found.deps, parts));
         return deps.secrets.redactIn(value) as ViewValues[typeof name]; // the same shape
       });
     },
@@ -117,7 +140,7 @@ async function stackFiles(directory: string): Promise<string[]> {
 }
 
 /** What a command would print about problems goes to the page. */
-function quiet(deps: CommandDeps, problems: Diagnostic[]): CommandDeps {
+export function quiet(deps: CommandDeps, problems: Diagnostic[]): CommandDeps {
   const nothing = () => {};
   const diagnostic = (problem: Diagnostic) => {
     if (problem.severity === 'error') problems.push(problem);
@@ -137,12 +160,16 @@ async function answered<Value>(problems: Diagnostic[], work: () => Promise<Value
   }
 }
 
-type Show<Name extends ViewName> = (opened: OpenedStack, deps: CommandDeps) => Promise<ViewValues[Name]>;
+type Show<Name extends ViewName> = (
+  opened: OpenedStack,
+  deps: CommandDeps,
+  parts: PageParts,
+) => Promise<ViewValues[Name]>;
 
 const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
-  cluster: readCluster,
-  plan: async (opened, deps) => {
-    const { plan } = await planned(opened, deps);
+  cluster: async (opened, deps, parts) => readCluster(opened, await parts.connect(opened, deps)),
+  plan: async (opened, deps, parts) => {
+    const { plan } = await planned(opened, deps, parts);
     return {
       changes: plan.changes.map(({ address, kind, name, node, vmid, reason, differences, notes = [] }) => ({
         address,
@@ -164,8 +191,8 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
       warnings: plan.warnings.map(({ detail }) => detail),
     } satisfies PlanView;
   },
-  drift: async (opened, deps) =>
-    driftsOf(await planned(opened, deps)).map(({ address, name, gone, fields }) => ({
+  drift: async (opened, deps, parts) =>
+    driftsOf(await planned(opened, deps, parts)).map(({ address, name, gone, fields }) => ({
       address,
       name,
       isGone: gone,
@@ -178,8 +205,8 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
       text: typeof value === 'string' ? value : JSON.stringify(value, undefined, 2),
     }));
   },
-  doctor: async (opened, deps) =>
-    (await findingsFor(opened, deps)).findings.map(({ check, verdict, words, details = [], remedy }) => ({
+  doctor: async (opened, deps, parts) =>
+    (await parts.diagnose(opened, deps)).map(({ check, verdict, words, details = [], remedy }) => ({
       check,
       verdict,
       words,
@@ -201,8 +228,8 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
   },
 };
 
-async function planned(opened: OpenedStack, deps: CommandDeps) {
-  const pve = await connect(opened, deps);
+async function planned(opened: OpenedStack, deps: CommandDeps, parts: PageParts) {
+  const pve = await parts.connect(opened, deps);
   try {
     return await planWithoutLock(opened, deps, pve, {});
   } finally {

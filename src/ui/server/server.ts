@@ -29,6 +29,8 @@ export interface PageServerDeps {
 export interface PageServer {
   /** Works once. */
   readonly link: string;
+  /** Resolves when the link is used. */
+  readonly opened: Promise<void>;
   /** Pages that watch a run right now. */
   readonly watching: number;
   /** Open connections. */
@@ -55,9 +57,13 @@ export async function servePage(deps: PageServerDeps, port = 0): Promise<PageSer
   const [token, cookie] = [randomHex(deps.random, SECRET_DIGITS), randomHex(deps.random, SECRET_DIGITS)];
   const gate = new Gate(token, cookie);
   const stop = new AbortController();
+  let isOpened = () => {};
+  const opened = new Promise<void>((resolve) => {
+    isOpened = resolve;
+  });
   const watchers = new Watchers(deps, stop.signal);
   const server = createServer((request, response) => {
-    void answer(request, response, { ...deps, gate, watchers }).catch((error: unknown) => {
+    void answer(request, response, { ...deps, gate, watchers, isOpened }).catch((error: unknown) => {
       deps.log.log('debug', `The page could not be served: ${error instanceof Error ? error.message : String(error)}`);
       if (!response.headersSent) send(response, 500, 'text/plain', 'This could not be read.');
       else response.destroy();
@@ -72,6 +78,7 @@ export async function servePage(deps: PageServerDeps, port = 0): Promise<PageSer
   const bound = (server.address() as AddressInfo).port; // a server that listens on a port
   gate.listensOn(bound);
   return {
+    opened,
     link: `http://${HOST}:${bound}/?token=${token}`,
     get watching() {
       return watchers.count;
@@ -97,6 +104,7 @@ function listening(server: Server, port: number): Promise<void> {
 interface Context extends PageServerDeps {
   readonly gate: Gate;
   readonly watchers: Watchers;
+  isOpened(): void;
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> {
@@ -108,6 +116,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, contex
   if (pathname === '/' && token !== null && gate.redeem(token)) {
     response.writeHead(303, { ...HEADERS, location: '/', 'set-cookie': gate.setCookie });
     response.end();
+    context.isOpened();
     return;
   }
   if (!gate.hasCookie(request)) {

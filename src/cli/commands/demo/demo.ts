@@ -22,15 +22,18 @@ import { isPortOpen } from '../../../simulator/guests/addresses.ts';
 import { createSimulator, seededRandom } from '../../../simulator/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../spec/index.ts';
 import { DirectoryStore } from '../../../state/directory-store.ts';
+import type { PageServer } from '../../../ui/server/server.ts';
 import { badOption, type CommandDeps, EXIT_CANCELED, type ExitCode } from '../../command.ts';
 import { readExample, STACK_FILE } from '../../examples.ts';
 import { requirePlan } from '../../stack/planning.ts';
 import { type DemoVm, demoView } from '../../views/demo.ts';
 import { checkDemoVm } from './checks.ts';
+import { serveDemo } from './demo-page.ts';
 import { DEMO_CLONE_SECONDS, DEMO_TEMPLATE, DEMO_TOKEN, demoWorld } from './world.ts';
 
 export interface DemoOptions {
   readonly speed: string;
+  readonly ui?: boolean;
 }
 
 const FASTEST = 100;
@@ -39,13 +42,19 @@ export async function runDemo(options: DemoOptions, deps: CommandDeps): Promise<
   const speed = parseSpeed(options.speed);
   const directory = await mkdtemp(join(tmpdir(), 'proxwright-demo-'));
   try {
-    return await demonstrate(speed, directory, deps);
+    return await demonstrate({ speed, directory, hasPage: options.ui === true }, deps);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function demonstrate(speed: number, directory: string, deps: CommandDeps): Promise<ExitCode> {
+interface DemoPlace {
+  readonly speed: number;
+  readonly directory: string;
+  readonly hasPage: boolean;
+}
+
+async function demonstrate({ speed, directory, hasPage }: DemoPlace, deps: CommandDeps): Promise<ExitCode> {
   const stack = await demoStack();
   const view = demoView(deps);
   const clock = scaledClock(deps.clock, speed);
@@ -62,13 +71,14 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
   const stop = new AbortController();
   void deps.stopRequested().then(() => stop.abort(canceled()));
   let onEvent: RunListener = () => {};
+  const store = new DirectoryStore(join(directory, stack.name));
   const session = await Session.open({
     pve,
     clock,
     random: deps.random,
     // The view shows the run already; only problems are worth a message.
     log: deps.level === 'debug' ? deps.terminal : atLevel('warn', deps.terminal),
-    store: new DirectoryStore(join(directory, stack.name)),
+    store,
     ports: { isOpen: async (address, port) => isPortOpen(simulator.runtime, address, port) },
     signal: stop.signal,
     onEvent: (event) => onEvent(event),
@@ -77,19 +87,17 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
     owner: { who: 'demo', host: hostname(), pid: process.pid, command: 'demo' },
   });
   const planned = async (): Promise<Plan> => requirePlan(await session.plan(), deps);
+  const examined = () =>
+    examine({ pve, stack, state: session.state, secrets: new Map(), now: clock.now(), trust: { kind: 'none' }, wire });
+  let page: PageServer | undefined;
   try {
+    if (hasPage) {
+      const scene = { stack, store, directory, pve, clock, diagnose: async () => diagnose(await examined()) };
+      page = await serveDemo(scene, deps, stop.signal);
+      if (stop.signal.aborted) return EXIT_CANCELED;
+    }
     view.welcome({ vms: stack.vms.length, speed, cloneSeconds: DEMO_CLONE_SECONDS });
-    const trust = { kind: 'none' } as const;
-    const examination = await examine({
-      pve,
-      stack,
-      state: session.state,
-      secrets: new Map(),
-      now: clock.now(),
-      trust,
-      wire,
-    });
-    view.doctor(diagnose(examination));
+    view.doctor(diagnose(await examined()));
     const plan = await planned();
     view.plan(plan);
     const began = { at: clock.ticks(), reallyAt: deps.clock.ticks() };
@@ -112,11 +120,23 @@ async function demonstrate(speed: number, directory: string, deps: CommandDeps):
     view.outputs(outputs.values, outputsForPeople(outputs));
     const isGood = isEmpty(second) && vms.length === stack.vms.length && vms.every(isAsDeclared);
     view.farewell(isGood);
+    if (page) {
+      deps.terminal.log('info', 'The page stays until you press Ctrl-C.');
+      await untilAborted(stop.signal);
+    }
     return isGood ? 0 : 1;
   } finally {
+    await page?.close();
     await session.close();
     await pve.close();
   }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 const isAsDeclared = ({ checks }: DemoVm) => checks.every(({ isGood }) => isGood);
