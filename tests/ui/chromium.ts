@@ -1,5 +1,6 @@
 /** A real browser for the tests of the page: Debian's Chromium, driven by playwright-core. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const PATHS = [
@@ -39,4 +40,20 @@ export async function openPage(
   page.on('pageerror', (error) => complaints.push(error.message));
   await page.goto(link);
   return { context, page, complaints };
+}
+
+/** Evaluated and not inserted: the policy of the page would refuse it, rightly. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Axe {
+  run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+}
+
+/** Of axe, only what hinders people. */
+export async function seriousFindings({ page }: Pick<Opened, 'page'>): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: Axe }).axe.run());
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }

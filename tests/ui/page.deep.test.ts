@@ -2,8 +2,6 @@
  * The page in a real browser, on the simulator: every view, a run while it grows, a failed one, 300 VMs, light and dark, the
  * keyboard alone. axe looks at each view.
  */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -16,10 +14,7 @@ import type { Chart } from '../../src/ui/picture/chart.ts';
 import { servePage } from '../../src/ui/server/server.ts';
 import type { PageSource } from '../../src/ui/server/source.ts';
 import { type Bench, openBench } from '../simulation/support/command-bench.ts';
-import { launch, NO_CHROMIUM, type Opened, openPage } from './chromium.ts';
-
-/** Evaluated and not inserted: the policy of the page would refuse it, rightly. */
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+import { launch, NO_CHROMIUM, openPage, seriousFindings } from './chromium.ts';
 
 const STACK = `version: 1
 stack: lab
@@ -29,21 +24,6 @@ vms:
 `;
 
 const VIEWS = ['Cluster', 'Plan', 'Live', 'Runs', 'Drift', 'Outputs', 'Doctor'] as const;
-
-/** Only what hinders people. */
-async function seriousFindings({ page }: Opened): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() =>
-    (
-      globalThis as unknown as {
-        axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
-      }
-    ).axe.run(),
-  );
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-}
 
 interface Served {
   readonly link: string;
