@@ -52,7 +52,20 @@ Examples:
     about: 'translate a Terraform configuration for bpg or Telmate, and list the traps in it; contacts no server',
     arguments: [{ name: '[dir]', about: 'the directory of the configuration (default: this one)' }],
     options: [
-      { flags: '--out <directory>', about: 'write the converted tree into this new directory' },
+      {
+        flags: '--out <path>',
+        about: 'write the converted tree into this new directory, or the stack file to this new file',
+      },
+      {
+        flags: '--format <format>',
+        about: `${listed(ADOPT_FORMATS)}: a stack file with all values computed, or Terraform files`,
+        values: ADOPT_FORMATS,
+        byDefault: 'terraform',
+      },
+      {
+        flags: '--state <file>',
+        about: 'with a stack: a state, or the output of terraform show -json, for values that only it knows',
+      },
       { flags: '--in-place', about: 'change the files; the old ones go to .before-convert' },
       { flags: '--lint-only', about: 'only list the traps' },
     ],
@@ -64,7 +77,8 @@ Exit codes: 0 everything is translated, 2 something is left for you (with --lint
 Examples:
   proxwright convert infra                     report what would change
   proxwright convert infra --out infra-new     then: cd infra-new && terraform init && terraform plan
-  proxwright convert infra --lint-only --json`,
+  proxwright convert infra --lint-only --json
+  proxwright convert infra --format stack --state infra/terraform.tfstate > stack.yaml`,
     load: async () => (await import('./commands/convert.ts')).runConvert,
   },
 ];

@@ -1,4 +1,6 @@
 /** The conversion of Terraform configurations, for the command line. */
 export { lintModules } from './lint.ts';
 export type { Finding, FindingKind, Trap } from './report.ts';
+export { stackOf } from './stack/stack.ts';
+export { readState, type StateResource } from './stack/state.ts';
 export { type Conversion, convertFiles, type Files, readModules } from './terraform/convert.ts';

@@ -1,16 +1,28 @@
 /** `proxwright convert`: a tree of Terraform files for bpg or Telmate, converted; and the traps in it. */
 import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { ProxwrightError } from '../../base/errors.ts';
-import { type Conversion, convertFiles, type Files, lintModules, readModules } from '../../convert/index.ts';
+import {
+  type Conversion,
+  convertFiles,
+  type Files,
+  lintModules,
+  readModules,
+  readState,
+  type StateResource,
+  stackOf,
+} from '../../convert/index.ts';
 import type { CommandDeps, ExitCode, GlobalOptions } from '../command.ts';
-import { convertView } from '../views/convert.ts';
+import { stackNameOf } from '../stack/stack-name.ts';
+import { type ConvertView, convertView } from '../views/convert.ts';
 import { unwritable } from '../write-file.ts';
 
 export interface ConvertOptions extends GlobalOptions {
   readonly out?: string;
   readonly inPlace?: boolean;
   readonly lintOnly?: boolean;
+  readonly format?: string;
+  readonly state?: string;
 }
 
 export async function runConvert(
@@ -35,6 +47,7 @@ export async function runConvert(
   }
   const conversion = convertFiles(files);
   const traps = lintModules(conversion.modules);
+  if (options.format === 'stack') return writeStack({ root, files, conversion, options, deps, view });
   const target = options.inPlace ? root : options.out === undefined ? undefined : resolve(deps.directory, options.out);
   const backup = await write(root, target, conversion);
   const skipped = [...files.keys()].filter((path) => path.endsWith('.tf.json'));
@@ -50,6 +63,44 @@ export async function runConvert(
   return isWhole && skipped.length === 0 ? 0 : 2;
 }
 
+interface StackWork {
+  readonly root: string;
+  readonly files: Files;
+  readonly conversion: Conversion;
+  readonly options: ConvertOptions;
+  readonly deps: CommandDeps;
+  readonly view: ConvertView;
+}
+
+/** A stack file with every value computed. */
+async function writeStack({ root, files, conversion, options, deps, view }: StackWork): Promise<ExitCode> {
+  const state =
+    options.state === undefined ? undefined : await stateIn(resolve(deps.directory, options.state), options.state);
+  const all = new Map([...files, ...conversion.changed]);
+  const stack = stackOf({ files: all, name: stackNameOf(basename(root)), ...(state && { state }) });
+  const findings = [...conversion.findings.filter(({ kind }) => kind === 'left'), ...stack.findings];
+  if (options.out !== undefined) {
+    const target = resolve(deps.directory, options.out);
+    await refuseExisting(target);
+    await writeFile(target, stack.text, { flag: 'wx' }).catch((error: unknown) => {
+      throw unwritable(target, error);
+    });
+  }
+  view.stack({ ...(options.out !== undefined && { target: options.out }), text: stack.text, findings });
+  return findings.length === 0 ? 0 : 2;
+}
+
+async function stateIn(path: string, shown: string): Promise<readonly StateResource[]> {
+  const state = readState(await readText(path, shown));
+  if (state) return state;
+  throw new ProxwrightError({
+    code: 'BAD_VALUE',
+    detail: 'This is neither a state file nor what "terraform show -json" prints.',
+    where: { file: shown },
+    hint: 'Write it with: terraform show -json > state.json',
+  });
+}
+
 /** Larger files are no configurations. */
 const MAX_BYTES = 5_000_000;
 const MAX_FILES = 10_000;
@@ -62,7 +113,7 @@ async function readTree(root: string): Promise<Files> {
     for (const entry of entries) {
       const path = relative(root, join(entry.parentPath, entry.name));
       const isHidden = path.split(sep).some((part) => part.startsWith('.'));
-      if (!entry.isFile() || isHidden || !/\.(tf|tofu|tf\.json)$/.test(entry.name)) continue;
+      if (!entry.isFile() || isHidden || !/\.(tf|tofu|tf\.json|tfvars)$/.test(entry.name)) continue;
       files.set(path.split(sep).join('/'), await readText(join(root, path), path));
     }
   } catch (error) {

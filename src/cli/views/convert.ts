@@ -14,7 +14,15 @@ export interface Converted {
   readonly skipped: readonly string[];
 }
 
+export interface ConvertedStack {
+  /** Undefined: it is printed. */
+  readonly target?: string;
+  readonly text: string;
+  readonly findings: readonly Finding[];
+}
+
 export interface ConvertView {
+  stack(result: ConvertedStack): void;
   converted(result: Converted): void;
   linted(traps: readonly Trap[]): void;
 }
@@ -34,6 +42,7 @@ export function convertView(deps: ViewDeps): ConvertView {
           traps,
           skipped,
         }),
+      stack: ({ target, text, findings }) => print({ target: target ?? null, text, findings }),
       linted: (traps) => print({ traps }),
     }),
   });
@@ -78,6 +87,13 @@ function humanView({ terminal, print, paint }: HumanScreen): ConvertView {
         `Converted ${what} into ${target}.${backup === undefined ? '' : ` The old files are in ${backup}.`}`,
       );
       terminal.log('info', 'Next: terraform init && terraform plan. It must show nothing to add or destroy.');
+    },
+    stack: ({ target, text, findings }) => {
+      for (const { file, line, subject, what, why } of findings) {
+        terminal.log('warn', `${file}:${line}: ${subject}: ${what}: ${why}`);
+      }
+      if (target === undefined) print(text.trimEnd().split('\n'));
+      else terminal.success(`Wrote ${target}.`);
     },
     linted: (traps) => {
       showTraps(traps);

@@ -16,7 +16,7 @@ export interface VmContext {
   /** Whether a value may be null: by the types and defaults of variables. */
   mayBeNull(expression: Expression): boolean;
   /** The content of a snippet that this configuration uploads, as HCL of `{ file = … }` or `{ text = … }`. */
-  snippet(expression: Expression): string | undefined;
+  snippet(expression: Expression): { readonly content: string; readonly storage?: string | undefined } | undefined;
   /** The name of our provider, for `provider = …`. */
   providerName(expression: Expression): string | undefined;
   found(kind: FindingKind, span: Span, what: string, why: string): void;
@@ -26,6 +26,8 @@ export interface VmContext {
 export interface Walk {
   readonly context: VmContext;
   value(expression: Expression): SourceValue;
+  /** The storage of the cloud-init drive, whatever the source says. */
+  useStorage(text: string): void;
   /** An entry of a map, such as a network card. */
   add(to: string, part: Part): void;
 }

@@ -145,7 +145,8 @@ class ModuleConversion {
       mayBeNull: (expression) => this.module.mayBeNull(expression),
       snippet: (expression) => {
         const reference = snippetReference(expression, file.text);
-        return reference && this.snippets.get(reference.name)?.use(reference.index);
+        const snippet = reference && this.snippets.get(reference.name);
+        return snippet && { content: snippet.use(reference.index), storage: snippet.storage };
       },
       providerName: (expression) => ourProviderName(expression, formerNames(this.module)),
       found: (kind, span, what, why) => this.found(file, kind, span, subject, what, why),

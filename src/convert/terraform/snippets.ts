@@ -15,6 +15,8 @@ export interface Snippet {
   readonly replacement: string;
   /** A file to write, beside the file of the resource. */
   readonly file?: { readonly path: string; readonly text: string };
+  /** The storage that has it, as HCL; it usually takes ISO images too. */
+  readonly storage?: string;
   /** What a VM sets, given the steps between the name and `.id`. */
   use(index: string | undefined): string;
 }
@@ -25,7 +27,11 @@ export function snippetsOf(module: Module, references: References): ReadonlyMap<
   for (const resource of module.resources) {
     if (resource.type !== SNIPPET_TYPE || !isOnlyForVms(module, resource)) continue;
     const snippet = snippetOf(module, resource, references);
-    if (snippet) found.set(resource.name, snippet);
+    const storage = attributeOf(resource.block.body, 'datastore_id')?.value;
+    const text = storage && rewritten(storage, resource.file.text, references);
+    // The loop of the resource is not the loop of the VM.
+    const isOwn = text === undefined || /\b(each|count)\./.test(text);
+    if (snippet) found.set(resource.name, { ...snippet, ...(!isOwn && { storage: text }) });
   }
   return found;
 }

@@ -66,18 +66,21 @@ const SNIPPET_KEYS: Readonly<Record<string, string>> = {
   meta_data: 'meta',
 };
 
-function snippet(row: AttributeRow, given: SourceValue, { context }: Walk): Special {
+function snippet(row: AttributeRow, given: SourceValue, walk: Walk): Special {
+  const { context } = walk;
   const path = (row.to ?? '').split('.');
   const name = path.at(-1) ?? '';
-  const content = SNIPPET_KEYS[name] === undefined ? undefined : context.snippet(given.expression);
-  if (content !== undefined) {
+  const known = SNIPPET_KEYS[name] === undefined ? undefined : context.snippet(given.expression);
+  if (known) {
+    // The drive is an ISO image then, which a storage for disks does not take.
+    if (known.storage !== undefined) walk.useStorage(known.storage);
     context.found(
       'note',
       given.expression,
       row.from,
-      'The file goes onto an ISO image that Proxwright uploads. An apply puts it into the drive of an existing VM; the guest sees it after a restart.',
+      'The file goes onto an ISO image that Proxwright uploads; `cloud_init.storage` must take ISO images. An apply puts it into the drive of an existing VM; the guest sees it after a restart.',
     );
-    return { values: [[path, content]] };
+    return { values: [[path, known.content]] };
   }
   return { values: [[['cloud_init', 'snippets', SNIPPET_KEYS[name] ?? name], given.text]] };
 }

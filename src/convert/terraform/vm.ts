@@ -47,6 +47,7 @@ export class VmWalk implements Walk {
   /** How many blocks of a kind came before; texts are lengths of loops. */
   private readonly counts = new Map<string, (number | string)[]>();
   private references: References;
+  private storage: string | undefined;
 
   constructor(root: TargetObject, context: VmContext, isTemplate: boolean) {
     this.root = root;
@@ -63,7 +64,12 @@ export class VmWalk implements Walk {
     target.below.push(...below);
   }
 
+  useStorage(text: string): void {
+    this.storage = text;
+  }
+
   finish(): void {
+    if (this.storage !== undefined) this.root.set(['cloud_init', 'storage'], this.storage);
     for (const [to, parts] of this.parts) placed(this.root, to, parts);
     if (this.root.get(['cloud_init']) !== undefined && this.root.get(['guest']) === undefined) {
       this.root.setBefore('cloud_init', 'guest', '"cloud-init"');

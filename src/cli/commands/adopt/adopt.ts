@@ -21,6 +21,7 @@ import { requireConsent } from '../../consent.ts';
 import { connect } from '../../stack/connect.ts';
 import { findStackFile, type OpenedStack, openReadStack, openStack, readStack } from '../../stack/open.ts';
 import { editDeps } from '../../stack/run.ts';
+import { stackNameOf } from '../../stack/stack-name.ts';
 import { type AdoptView, adoptView } from '../../views/adopt.ts';
 import { unwritable } from '../../write-file.ts';
 import { writeCompanions } from '../init.ts';
@@ -128,14 +129,6 @@ async function openNew(file: string, options: AdoptOptions, deps: CommandDeps): 
     environment: deps.environment,
   });
   return openReadStack({ file, ...(stack && { stack }), diagnostics, variableFiles: [], lockTimeoutMs: 0 }, deps);
-}
-
-function stackNameOf(directory: string): string {
-  const plain = directory
-    .replace(/[^A-Za-z0-9_-]+/g, '-')
-    .replace(/^[^A-Za-z]+/, '')
-    .slice(0, 63);
-  return plain === '' ? 'adopted' : plain;
 }
 
 async function record({ opened, pve, signal, adoption, options, deps }: Work): Promise<string[]> {

@@ -80,7 +80,7 @@ resource "proxwright_vm" "web" {
 
   guest = "cloud-init"
   cloud_init = {
-    storage   = "local-lvm"
+    storage   = "local"
     user      = "ops"
     ssh_keys  = ["ssh-ed25519 AAAA"]
     user_data = { file = "${path.module}/cloud-init/cloud.yaml" }

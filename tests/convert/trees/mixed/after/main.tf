@@ -59,7 +59,7 @@ resource "proxwright_vm" "node" {
     }
   }
   guest      = "cloud-init"
-  cloud_init = { user_data = { text = local.user_data[each.key] } }
+  cloud_init = { user_data = { text = local.user_data[each.key] }, storage = "local" }
 
   pci = { hostpci0 = { mapping = "gpu", pcie = true, primary_gpu = true } }
   # Not translated: Only root@pam can pass a USB port of the host. Use a mapping: `usb = { usb0 = { mapping = … } }`.
