@@ -143,7 +143,10 @@ export function stepContext(
     },
     learn: (vm) => memory.record({ event: 'learned', step: step.id, patch: patch(vm) }),
     forget: () => memory.record({ event: 'learned', step: step.id, patch: { address, vm: null } }),
-    moveRecord: (from, to) => memory.record({ event: 'moved', step: step.id, from, to }),
+    moveRecord: (from, to) => {
+      const vmid = memory.vm(from)?.vmid;
+      return memory.record({ event: 'moved', step: step.id, from, to, ...(vmid !== undefined && { vmid }) });
+    },
     warn: async (problem) => {
       await memory.record({ event: 'note', level: 'warn', address: step.address, text: problem.detail });
       run.warn?.(problem);

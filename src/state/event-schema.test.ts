@@ -26,7 +26,7 @@ const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: 
     must: { event: 'intended', at, step, intent: { vmid: 401 } },
     may: { patch: { address: 'vm.web', vm: { vmid: 401 } } },
   },
-  { must: { event: 'moved', at, step, from: 'vm.old', to: 'vm.web' } },
+  { must: { event: 'moved', at, step, from: 'vm.old', to: 'vm.web' }, may: { vmid: 101 } },
   { must: { event: 'taskAttached', at, step, upid: 'UPID:pve1:…' } },
   { must: { event: 'learned', at, step, patch: { address: 'vm.web', vm: null } } },
   { must: { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file } } },
@@ -56,7 +56,8 @@ describe.each(cases)('%s', (_, smallest, largest) => {
   });
 
   it.each(Object.keys(largest))('is rejected if its %s has another type', (key) => {
-    expect(isEvent({ ...largest, [key]: 5 })).toBe(key === 'intent');
+    const other = key === 'vmid' ? 'five' : 5;
+    expect(isEvent({ ...largest, [key]: other })).toBe(key === 'intent');
   });
 
   it('is rejected with an unknown field', () => {

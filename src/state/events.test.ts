@@ -68,6 +68,16 @@ describe('foldEvents', () => {
     expect(foldEvents(after, [moved])).toEqual(after);
   });
 
+  it('moves no other VM that has the address by the time the journal is read again', () => {
+    const step = 'vm.web/set-aside';
+    const { vmid = 0 } = complete.vms['vm.web'] ?? {};
+    const moved: RunEvent = { event: 'moved', at, step, from: 'vm.web', to: 'replaced.web', vmid };
+    const made = intended('vm.web/clone', { patch: { address: 'vm.web', vm: { vmid: 402 } } });
+    const after = foldEvents(complete, [moved, made]);
+    expect([after.vms['replaced.web']?.vmid, after.vms['vm.web']?.vmid]).toEqual([vmid, 402]);
+    expect(foldEvents(after, [moved, made])).toEqual(after);
+  });
+
   it('keeps the record at the new address if the old address is not known', () => {
     const moved: RunEvent = { event: 'moved', at, step: 'vm.web/take-from', from: 'vm.gone', to: 'vm.web' };
     expect(foldEvents(complete, [moved])).toEqual(complete);

@@ -88,7 +88,15 @@ export const eventSchema = z.lazy(() =>
     z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
     z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
     /** Moves the record of one address to another, in one event: a crash leaves no second copy. */
-    z.strictObject({ event: z.literal('moved'), at, step: z.string(), from: z.string(), to: z.string() }),
+    z.strictObject({
+      event: z.literal('moved'),
+      at,
+      step: z.string(),
+      from: z.string(),
+      to: z.string(),
+      /** Of the VM that moves: a journal is read again over its own state, where another VM may have the address by then. */
+      vmid: z.number().int().optional(),
+    }),
     z.strictObject({ event: z.literal('learnedFile'), at, step: z.string(), patch: filePatch }),
     /** A program that the file names for this moment of a change, before it is started and after it has ended. */
     z.strictObject({
@@ -163,6 +171,7 @@ export function foldEvents(state: StackState, events: readonly RunEvent[]): Stac
       else files[key] = file;
     } else if (event.event === 'moved') {
       const vm = vms[event.from];
+      if (event.vmid !== undefined && vm?.vmid !== event.vmid) continue;
       delete vms[event.from];
       if (vm) vms[event.to] = vm;
       // The outage of a VM that is set aside is that of the new one.

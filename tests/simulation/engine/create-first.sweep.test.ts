@@ -177,7 +177,9 @@ describe('a group that makes the new VM first', () => {
 
   it('survives storms', async () => {
     const failures: string[] = [];
-    for (let seed = 1; seed <= byDepth(2, 8, 100); seed++) {
+    // In the first two, a run fails after the new VM is made, and the next one reads its journal again.
+    const seeds = [26, 62, ...Array.from({ length: byDepth(1, 8, 100) }, (_, index) => index + 1)];
+    for (const seed of seeds) {
       const faults = faultsOf(troublesOf(seed), seededRandom(`beside ${seed}`).fork('strikes'));
       const { scene, before } = await begin(STACK, { seed, faults });
       const ends: RunEnd[] = [await scene.apply(STACK, BOTH), await scene.apply(STACK)];

@@ -3,6 +3,7 @@
  * made under the address of both, and `vm.remove-replaced` destroys the old one once the new one is ready.
  */
 import { replacedAddress } from '../../../base/address.ts';
+import { invariant } from '../../../base/errors.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { RemoveReplacedInput } from '../steps.ts';
 import { destroyVm } from './destroy.ts';
@@ -19,5 +20,7 @@ export const setAside: Action<object> = async (context) => {
 
 export const removeReplaced: Action<RemoveReplacedInput> = async (context) => {
   const old = besideReplaced(context);
-  if (old.recorded() !== undefined) await destroyVm(old, { stop: 'shutdown' });
+  const vmid = old.recorded()?.vmid;
+  invariant(vmid === undefined || vmid !== context.recorded()?.vmid, `${context.address} is VM ${vmid} itself.`);
+  if (vmid !== undefined) await destroyVm(old, { stop: 'shutdown' });
 };
