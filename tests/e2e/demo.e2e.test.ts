@@ -12,11 +12,14 @@ beforeAll(() => ensureBuilt());
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
 describe('the demo', () => {
-  it('plans, applies, verifies, plans again and shows outputs; leaves nothing behind', async () => {
+  it('plans, applies, is killed, resumes, verifies, plans again and shows outputs; leaves nothing behind', async () => {
     const { code, stdout, stderr } = await demo('--speed', '30').finished;
     expect(code, stderr).toBe(0);
     const chapters = [...stdout.matchAll(/^── \d {2}proxwright (\w+)/gm)].map(([, name]) => name);
-    expect(chapters).toEqual(['doctor', 'plan', 'apply', 'verify', 'plan', 'output']);
+    expect(chapters).toEqual(['doctor', 'plan', 'apply', 'apply', 'verify', 'plan', 'output']);
+    expect(stdout).toContain('kill -9, with 2 VMs cloned and Proxmox copying the disk of vm.rancher-manager[3]');
+    expect(stderr).toMatch(/vm\.rancher-manager\[3\]: resumed vm\.clone of an earlier run/);
+    expect(stdout).toContain('Proxmox ran 5 clones for 5 VMs: the second apply repeated nothing.');
     expect(stdout).toContain('5 to create, 0 to change, 0 to delete.');
     expect(stdout).toMatch(/memory +2GiB → 8GiB/);
     expect(stdout).toMatch(/cpu\.cores +2 → 4/);
@@ -54,7 +57,7 @@ describe('the demo', () => {
       .map((line) => JSON.parse(line) as { type: string; ok?: boolean });
     expect(objects.at(-1)).toEqual({ schema: 1, type: 'result', ok: true });
     expect(new Set(objects.map(({ type }) => type))).toEqual(
-      new Set(['doctor', 'plan', 'progress', 'verification', 'outputs', 'result']),
+      new Set(['doctor', 'plan', 'progress', 'killed', 'verification', 'outputs', 'result']),
     );
   });
 

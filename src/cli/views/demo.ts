@@ -5,6 +5,7 @@ import type { Finding } from '../../engine/doctor/finding.ts';
 import type { OutputValues } from '../../engine/outputs/contract.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
+import type { KilledRun } from '../commands/demo/scene.ts';
 import { renderFindings } from './doctor.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { renderPlan, renderTotals } from './plan/plan.ts';
@@ -36,13 +37,22 @@ export interface DemoFacts {
   readonly cloneSeconds: number;
 }
 
+export interface AppliedFacts {
+  readonly vms: number;
+  /** Tasks of the cluster that cloned something. */
+  readonly clones: number;
+  readonly clusterMs: number;
+  readonly realMs: number;
+}
+
 export interface DemoView {
   welcome(facts: DemoFacts): void;
   doctor(findings: readonly Finding[]): void;
   plan(plan: Plan): void;
   /** Shows the run on `clock`, which is the cluster's. */
   apply(plan: Plan, clock: Clock): RunView;
-  applied(vms: number, clusterMs: number, realMs: number): void;
+  killed(facts: KilledRun): void;
+  applied(facts: AppliedFacts): void;
   verification(vms: readonly DemoVm[]): void;
   secondPlan(plan: Plan): void;
   outputs(values: OutputValues, text: string): void;
@@ -57,6 +67,7 @@ export function demoView(deps: CommandDeps): DemoView {
       doctor: (findings) => print({ type: 'doctor', findings }),
       plan: (plan) => print({ type: 'plan', plan }),
       apply: (plan) => jsonView(timelineOf(plan), terminal, print),
+      killed: (facts) => print({ type: 'killed', ...facts }),
       applied: () => {},
       verification: (vms) => print({ type: 'verification', vms }),
       secondPlan: (plan) => print({ type: 'plan', plan }),
@@ -76,6 +87,7 @@ class DemoText implements DemoView {
   readonly #deps: Pick<CommandDeps, 'stdout' | 'stderr' | 'clock' | 'level' | 'secrets'>;
   readonly #paint: Paint;
   #chapter = 0;
+  #wasKilled = false;
 
   constructor(screen: HumanScreen, deps: Pick<CommandDeps, 'stdout' | 'stderr' | 'clock' | 'level' | 'secrets'>) {
     this.#screen = screen;
@@ -106,7 +118,10 @@ class DemoText implements DemoView {
   }
 
   apply(plan: Plan, clock: Clock): RunView {
-    this.#title('apply', 'clone, configure, resize, read back and compare, start, wait until ready');
+    const words = this.#wasKilled
+      ? 'the same command again: it resumes'
+      : 'clone, configure, resize, read back and compare, start, wait until ready';
+    this.#title('apply', words);
     const timeline = timelineOf(plan);
     const { stderr, secrets, clock: frames } = this.#deps;
     if (stderr.isTTY !== true) return lineView(timeline, this.#screen.terminal);
@@ -116,9 +131,20 @@ class DemoText implements DemoView {
     return liveView({ timeline, terminal, area, paint: paintFor(stderr), clock, frames });
   }
 
-  applied(vms: number, clusterMs: number, realMs: number): void {
+  killed({ cloned, cloning }: KilledRun): void {
+    this.#wasKilled = true;
+    this.#lines([
+      '',
+      this.#paint('red', `✖ kill -9, with ${counted(cloned, 'VM')} cloned and Proxmox copying the disk of ${cloning}.`),
+      'The process is gone in mid-step. It leaves its lock and its journal, and the clone task still runs.',
+    ]);
+  }
+
+  applied({ vms, clones, clusterMs, realMs }: AppliedFacts): void {
     const words = `${counted(vms, 'VM')} created in ${printDuration(clusterMs)} of cluster time, ${printDuration(realMs)} of real time.`;
-    this.#lines(['', this.#paint('green', `✔ ${words}`)]);
+    const proof = `Proxmox ran ${counted(clones, 'clone')} for ${counted(vms, 'VM')}: the second apply repeated nothing.`;
+    const isProven = clones === vms;
+    this.#lines(['', ...[words, ...(isProven ? [proof] : [])].map((line) => this.#paint('green', `✔ ${line}`))]);
   }
 
   verification(vms: readonly DemoVm[]): void {

@@ -90,9 +90,18 @@ export class MortalProcess {
     await this.#whileAlive();
     this.points.push(label);
     if (this.points.length !== this.#killAt) return;
-    this.#isDead = true;
-    this.#die({ kind: 'killed', at: label });
+    this.kill(label);
     await this.#whileAlive();
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** Kills it now, whatever it does. */
+  kill(at: string): void {
+    this.#isDead = true;
+    this.#die({ kind: 'killed', at });
   }
 
   /** What a dead process was waiting for never comes back, and nothing cleans up after it. */

@@ -9,10 +9,9 @@ import type { CommandDeps } from '../../command.ts';
 import { STACK_FILE } from '../../examples.ts';
 import { uiView } from '../../views/ui.ts';
 
-export interface DemoScene {
+export interface ShownDemo {
   readonly stack: ResolvedStack;
   readonly store: StateStore;
-  readonly directory: string;
   readonly pve: Pve;
   /** Of the simulated cluster. */
   readonly clock: Clock;
@@ -20,14 +19,15 @@ export interface DemoScene {
 }
 
 /** Returns when the page is open in a browser, or the user wants to stop. */
-export async function serveDemo(scene: DemoScene, deps: CommandDeps, signal: AbortSignal): Promise<PageServer> {
+export async function serveDemo(scene: ShownDemo, deps: CommandDeps, signal: AbortSignal): Promise<PageServer> {
   // Only here: the demo without a page does not load it.
   const [{ pageSource, quiet }, { servePage }, { PAGE }] = await Promise.all([
     import('../../ui/source.ts'),
     import('../../../ui/server/server.ts'),
     import('../../../ui/page.generated.ts'),
   ]);
-  const { stack, store, directory, pve, clock } = scene;
+  const { stack, store, pve, clock } = scene;
+  const { directory } = deps;
   const own = quiet({ ...deps, clock }, []);
   const opened = { stack, store, file: STACK_FILE, directory, stateDirectory: directory, warnings: [] };
   const source = pageSource({
