@@ -199,26 +199,47 @@ function bootSpans(runs: readonly RunRecord[], stack: ResolvedStack): Map<string
 }
 
 /**
- * Boots, corrected by a rehearsal with them: a wait looks only now and then, so a guest is up somewhat before it is seen.
- * Undefined once the rehearsal takes as long as the recorded runs did.
+ * Durations, corrected by a rehearsal with them: a wait looks only now and then, so a guest is up somewhat before it is
+ * seen, and a busy server answers later than one that is only asked. `next` is undefined
+ * once the rehearsal takes as long as the recorded runs did; `offMs` says how far it is from that.
  */
-export function correctedBoots(
+export function correctedDurations(
   durations: Durations,
   rehearsed: RunRecord,
   { runs, stack }: Pick<LearnInput, 'runs' | 'stack'>,
-): Durations | undefined {
+): { readonly next: Durations | undefined; readonly offMs: number } {
   const recorded = bootSpans(runs, stack);
   const predicted = bootSpans([rehearsed], stack);
   let isCorrected = false;
+  let totalMs = 0;
   const boots = [...durations.boots].map(([source, boot]): [string, Learned] => {
     const [was, is] = [recorded.get(source), predicted.get(source)];
     const offMs = was && is ? median(is) - median(was) : 0;
+    totalMs += Math.abs(offMs);
     if (Math.abs(offMs) < CLOSE_MS) return [source, boot];
     isCorrected = true;
     const moved = (ms: number) => Math.max(0, ms - offMs);
     return [source, { ...boot, value: moved(boot.value), least: moved(boot.least), most: moved(boot.most) }];
   });
-  return isCorrected ? { ...durations, boots: new Map(boots) } : undefined;
+  const extras = new Map(durations.extras);
+  for (const action of PACED_ACTIONS) {
+    const is = timesOf(rehearsed.steps, action);
+    // Copies share a storage: only as many of them at once tell something about each other.
+    const like = runs.filter(({ steps }) => action !== 'vm.clone' || timesOf(steps, action).length === is.length);
+    const was = like.flatMap(({ steps }) =>
+      timesOf(
+        steps.filter(({ outcome }) => outcome === 'done'),
+        action,
+      ),
+    );
+    const offMs = is.length > 0 && was.length > 0 ? median(was) - median(is) : 0;
+    totalMs += Math.abs(offMs);
+    const known = extras.get(action)?.value ?? 0;
+    if (Math.abs(offMs) < CLOSE_MS || known + offMs < 0) continue;
+    isCorrected = true;
+    extras.set(action, { ...learned([known + offMs]), from: was.length });
+  }
+  return { next: isCorrected ? { ...durations, boots: new Map(boots), extras } : undefined, offMs: totalMs };
 }
 
 const CLOSE_MS = 250;
