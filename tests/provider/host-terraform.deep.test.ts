@@ -177,7 +177,7 @@ resource "toy_thing" "bug" {
     expect(code).toBe(1);
     expect(stdout + stderr).toMatch(/Stack trace from the .* plugin:\s+panic: TypeError: the toy fell down/);
     expect(stdout + stderr).toContain('plugin crashed!');
-    expect(stdout + stderr).toMatch(/at .*(after-handshake\.cjs)/);
+    expect(stdout + stderr).toMatch(/at .*whole-provider\.cjs/);
     expect(leftovers()).toEqual([]);
   });
 
