@@ -79,8 +79,9 @@ describe.each(['lab', 'edge'])('the state directory "%s" of version 0.1.0', (sta
   });
 });
 
-/** Changes of the state had no step in format 1, and were not printed. */
-function asPrinted({ planned: _planned, resources, steps, notes, ...run }: ReturnType<typeof describeRun>) {
+/** Changes of the state had no step in format 1, and were not printed. Requests were not counted. */
+function asPrinted({ planned: _planned, requests, resources, steps, notes, ...run }: ReturnType<typeof describeRun>) {
+  expect(requests).toEqual([]);
   const isShown = ({ action }: StepRecord) => action !== 'state.edit';
   const step = ({ action, tasks, ...rest }: StepRecord) => ({
     ...rest,
