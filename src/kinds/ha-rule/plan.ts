@@ -63,7 +63,8 @@ export function planDestroyedRules({ stack, state, observed, isSelected }: Destr
     const isEffective = resources.filter((sid) => !isLeaving(sid)).length >= fewestMembers(senseOf(rule));
     const leaving = resources.filter(isLeaving).map(vmidOf);
     const group = groupMark(observed.version);
-    return isEffective || leaving.length === 0
+    // A group that is empty already: a run died between its last member and itself.
+    return isEffective || (leaving.length === 0 && resources.length > 0)
       ? []
       : [leaveStep({ rule: rule.rule, leaving, removes: true, ...group })];
   });
