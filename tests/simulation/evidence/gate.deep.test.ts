@@ -211,7 +211,7 @@ describe('an apply that fails', () => {
     expect(text).toMatch(/\| vm\.web\[\d\] \| lab-\d \| 60\d \| pve1 \| done \|/);
     expect(text).toMatch(/\| vm\.web\[\d\] \| lab-\d \| 60\d \| pve1 \| failed while it was created/);
     expect(rows(lab)[0]).toContain(`| Failed | apply failed: TASK_FAILED at vm.web[`);
-    expect(rows(lab)[0]).toContain(`see incidents/${name} |`);
+    expect(rows(lab)[0]).toContain(`see incidents/${name};`);
     expect(stages(record).slice(3)).toEqual(['apply failed', 'last plan failed']);
 
     expect(await apply(lab)).toMatchObject({ code: 0 });

@@ -34,8 +34,8 @@ import { lostProblem, lostVms, matchesExactly } from './checks/lost-vms.ts';
 import { uncheckedModel } from './checks/processors.ts';
 import { besideOld, createsFirst, oldProblem, type SetAside, Spares, setAsideOf, withOld } from './create-first.ts';
 import { chained } from './creation.ts';
-import { currentMacs } from './current-macs.ts';
 import type { VmPlan } from './desired-vm.ts';
+import { keptMacs } from './kept-macs.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
 import { destroyed, removedHolders, removedMachines } from './removal.ts';
@@ -228,8 +228,9 @@ function planOne(vm: ResolvedVm, context: OneContext): VmPlan | undefined {
   if (oldOne) findings.problems.push(oldOne);
   if (findings.problems.length > before) return undefined;
   if (!recorded || !context.isReplaced(vm.address)) {
-    const isBegun = !recorded || isCreationUnfinished(recorded);
-    const takenOverMacs = isBegun ? state.outages?.[vm.address]?.keeps?.macs : undefined;
+    // Also where an administrator removed what an interrupted destroy had left of the old VM.
+    const isMade = !recorded || isCreationUnfinished(recorded) || observedVm?.kind === 'gone';
+    const takenOverMacs = isMade ? state.outages?.[vm.address]?.keeps?.macs : undefined;
     // An interrupted run set the old VM aside and chose nothing for the new one yet.
     const isOpen = old && !recorded;
     const beside = isOpen ? besideOld(vm, context, findings.problems) : vm;
@@ -248,7 +249,7 @@ function planOne(vm: ResolvedVm, context: OneContext): VmPlan | undefined {
   }
   const replacement = carriedThrough(vm, { ...context, recorded, observedVm }, held);
   const { carried } = replacement;
-  const takenOverMacs = currentMacs(recorded, observedVm);
+  const takenOverMacs = keptMacs(recorded, observedVm, state.outages?.[vm.address]);
   const made = planVm({ ...common, recorded: undefined, freedId: recorded.vmid, carried, takenOverMacs }, findings);
   if (made) findings.problems.push(...replacement.problems);
   if (!made || findings.problems.length > before) return undefined;

@@ -12,9 +12,9 @@ import type { ResolvedStack, ResolvedVm, Rollout } from '../../stack.ts';
 import type { Outage, Step } from '../../step.ts';
 import type { UpdateFields } from '../fields/update.ts';
 import type { HookInput } from '../steps.ts';
-import { currentMacs } from './current-macs.ts';
 import { readyStep } from './desired-vm.ts';
 import { hookStep, plannedHooks } from './hooks.ts';
+import { keptMacs } from './kept-macs.ts';
 
 /** Steps that end with the VM off, at least for a while. A running VM migrates online. */
 const TAKES_DOWN: ReadonlySet<string> = new Set(['vm.restart', 'vm.stop', 'vm.rollback', 'vm.destroy']);
@@ -211,7 +211,7 @@ function ended(plan: ResourcePlan, { vm, open }: Member, { state, observed }: Ro
   const keeps = recorded && {
     keeps: {
       vmid: recorded.vmid,
-      macs: currentMacs(recorded, observed.vms.get(vm.address)),
+      macs: keptMacs(recorded, observed.vms.get(vm.address), state.outages?.[vm.address]),
       ...(recorded.given && { given: recorded.given }),
     },
   };
