@@ -2,7 +2,7 @@
  * The real stores on real servers, for scenes on virtual time: the clock stands still while a server is asked. Leases do not end by
  * themselves here; that a process is dead, its machine sees.
  */
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
 import type { VirtualClock } from '../../src/base/virtual-clock.ts';
 import { MemoryStore } from '../../src/state/memory-store.ts';
@@ -49,13 +49,22 @@ function sharedBy(clock: VirtualClock, open: (deps: ViewDeps) => StateStore, onD
       const local = locals.get(machine) ?? new MemoryStore();
       locals.set(machine, local);
       const processes = knowledgeOf(machine, dead);
-      return still(clock, open({ clock: processClock, random: systemRandom, processes, ttlMs: LEASE_MS, local }));
+      const own = withRealWaits(processClock);
+      return still(clock, open({ clock: own, random: systemRandom, processes, ttlMs: LEASE_MS, local }));
     },
     bury: (pid) => {
       dead.add(pid);
       onDeath();
     },
   };
+}
+
+/**
+ * A store that waits, because its server was slow to answer, waits in real time: the virtual clock stands still during its
+ * calls, and such a wait would never end.
+ */
+function withRealWaits(clock: Clock): Clock {
+  return { now: () => clock.now(), ticks: () => clock.ticks(), sleep: (ms, signal) => systemClock.sleep(ms, signal) };
 }
 
 /** The store with the clock standing still during each call. */
