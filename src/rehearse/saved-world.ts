@@ -1,6 +1,6 @@
 /**
  * A copy of a cluster to keep: for `sim --world`, or to send with a report. Passwords, keys, notes and arguments of QEMU
- * stay behind. Without names, it also stands in for nobody's cluster: nodes, VMs, storages, users and addresses get others.
+ * are left out. Anonymized, it names nothing real either: nodes, VMs, storages, users and addresses get other names.
  */
 import type { WorldFile } from '../simulator/index.ts';
 

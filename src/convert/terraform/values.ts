@@ -174,7 +174,7 @@ function wrap(as: Conversion, value: SourceValue): string | undefined {
 }
 
 function withUnit({ expression, text }: SourceValue, unit: string): string {
-  // "${var.size}" and "${var.size}G" alike: the template goes on.
+  // "${var.size}" and "${var.size}G" alike: text may follow.
   if ((expression.kind === 'template' || expression.kind === 'literal') && !expression.isHeredoc) {
     return `${text.slice(0, -1)}${unit}"`;
   }

@@ -155,7 +155,7 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
   };
 }
 
-/** Whoever names a VM also means the one that it replaces. */
+/** The name of a VM also means the VM that it replaces. */
 function isChosen(address: Address, isSelected: (address: Address) => boolean): boolean {
   return isSelected(address) || isSelected(mainAddress(address));
 }
