@@ -121,3 +121,31 @@ describe('a VM of the state', () => {
     });
   });
 });
+
+describe('an id whose VM goes in the same run', () => {
+  it.each([
+    ['first', 0, 500],
+    ['a moment later', 500, 0],
+  ])('may be planned for a new VM, if the host plans the removal %s', async (_when, removalMs, createMs) => {
+    await withMade(FIXED, async (bench, next) => {
+      const { resource, host } = next();
+      const coming = new ToyHost(resource);
+      const after = async <T>(ms: number, work: () => Promise<T>) => {
+        await bench.clock.sleep(ms);
+        return work();
+      };
+      const [planned] = await Promise.all([
+        after(createMs, () => coming.plan({ ...FIXED, name: 'omega' })),
+        after(removalMs, () => host.plan(null)),
+      ]);
+      expect(codes(planned.diagnostics)).not.toContain('VMID_TAKEN');
+    });
+  });
+
+  it('is refused if no removal is planned', async () => {
+    await withMade(FIXED, async (_bench, next) => {
+      const { diagnostics } = await new ToyHost(next().resource).plan({ ...FIXED, name: 'omega' });
+      expect(codes(diagnostics)).toContain('VMID_TAKEN');
+    });
+  });
+});

@@ -190,7 +190,9 @@ async function buildFindings(
     timeouts,
   };
   const own = new Set(Object.values(stateOf(deps, work).vms).map(({ vmid }) => vmid));
-  const result = await planWithEngine(deps, work, (observed) => expected(known, observed, template.name, own));
+  const result = await known.onceFree({ name: template.name, vmid: template.vm.fields.vmid }, deps, () =>
+    planWithEngine(deps, work, (observed) => expected(known, observed, template.name, own)),
+  );
   return [...notes, ...findingsOf(result, TEMPLATE, { unknown })];
 }
 

@@ -7,6 +7,7 @@
  */
 import { orCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import type { PlanResult } from '../../../engine/index.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { readVm } from '../../../kinds/vm/observed.ts';
@@ -19,6 +20,10 @@ import type { Deps } from '../../adapter/deps.ts';
 import { EarlierTasks } from '../../adapter/earlier-tasks.ts';
 import { ownerName } from '../../adapter/engine-run.ts';
 import type { CtyObject } from '../../cty/value.ts';
+
+/** Longer than the host takes to ask for the plans that it makes at the same time. */
+const LEAVING_MS = 3_000;
+const LOOK_MS = 50;
 
 export class KnownVms {
   /** By client: another configuration may mean another cluster. */
@@ -77,6 +82,23 @@ export class KnownVms {
    */
   willBeFree(vmid: number, name: string): boolean {
     return this.#leaving.has(vmid) || this.#known.get(vmid) === name;
+  }
+
+  /**
+   * The host plans side by side: that the VM with this id goes may be known only a moment after a plan was refused because
+   * of it. Then it is planned once more.
+   */
+  async onceFree(
+    { vmid, name }: { readonly vmid?: number | undefined; readonly name: string },
+    { clock, signal }: Pick<Deps, 'clock' | 'signal'>,
+    plan: () => Promise<PlanResult>,
+  ): Promise<PlanResult> {
+    const first = await plan();
+    if (first.ok || vmid === undefined || !first.problems.some(({ code }) => code === 'VMID_TAKEN')) return first;
+    for (let waitedMs = 0; waitedMs < LEAVING_MS && !this.willBeFree(vmid, name); waitedMs += LOOK_MS) {
+      await clock.sleep(LOOK_MS, signal);
+    }
+    return this.willBeFree(vmid, name) ? plan() : first;
   }
 
   noteTemplate(name: string, vmid: number | undefined): void {

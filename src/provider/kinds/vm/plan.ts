@@ -230,7 +230,7 @@ async function enginePlan(
   solo: SoloVm,
   onObserved: (observed: Observed) => void = () => {},
 ): Promise<PlanResult> {
-  return planWithEngine(deps, { ...workOn(solo), secrets: new Map() }, (observed) => {
+  const expectation = (observed: Observed) => {
     const expected = {
       ...observed,
       takenIds: new Set([...observed.takenIds].filter((vmid) => !known.willBeFree(vmid, solo.vm.fields.name))),
@@ -239,7 +239,10 @@ async function enginePlan(
     };
     onObserved(expected);
     return expected;
-  });
+  };
+  return known.onceFree(solo.vm.fields, deps, () =>
+    planWithEngine(deps, { ...workOn(solo), secrets: new Map() }, expectation),
+  );
 }
 
 /** The addresses of VMs in the host's state are compared by `noteAddresses`. */
