@@ -130,13 +130,13 @@ describe('an id whose VM goes in the same run', () => {
     await withMade(FIXED, async (bench, next) => {
       const { resource, host } = next();
       const coming = new ToyHost(resource);
-      const after = async <T>(ms: number, work: () => Promise<T>) => {
+      const later = async <T>(ms: number, work: () => Promise<T>) => {
         await bench.clock.sleep(ms);
         return work();
       };
       const [planned] = await Promise.all([
-        after(createMs, () => coming.plan({ ...FIXED, name: 'omega' })),
-        after(removalMs, () => host.plan(null)),
+        later(createMs, () => coming.plan({ ...FIXED, name: 'omega' })),
+        later(removalMs, () => host.plan(null)),
       ]);
       expect(codes(planned.diagnostics)).not.toContain('VMID_TAKEN');
     });
