@@ -5,8 +5,8 @@ import { silentLogger } from '../src/base/log.ts';
 import { seededRandom } from '../src/base/random.ts';
 import { VirtualClock } from '../src/base/virtual-clock.ts';
 import { readExample, STACK_FILE } from '../src/cli/examples.ts';
-import { plainPaint } from '../src/cli/views/paint.ts';
 import { renderPlan } from '../src/cli/views/plan/plan.ts';
+import { plainPaint } from '../src/cli/views/text/paint.ts';
 import {
   isEmpty,
   loadStack,

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { FORMATS } from '../src/cli/commands/output.ts';
+import { FORMATS } from '../src/cli/commands/show/output.ts';
 import { CHECKS } from '../src/engine/doctor/finding.ts';
 import { k3sScript } from '../src/engine/outputs/hand-over/k3s.ts';
 import { rancherScript } from '../src/engine/outputs/hand-over/rancher.ts';

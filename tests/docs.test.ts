@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { ERROR_CODES } from '../src/base/errors.ts';
-import { COMMANDS } from '../src/cli/command-list.ts';
+import { COMMANDS } from '../src/cli/command-list/command-list.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { fieldRows } from '../src/kinds/fields/field-table.ts';
 import { vmFieldsSchema } from '../src/kinds/vm/fields/index.ts';

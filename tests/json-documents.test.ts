@@ -1,13 +1,13 @@
 /** What commands print with `--json` is what the reference promises, and the promise is not empty. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { runApply } from '../src/cli/commands/apply.ts';
-import { runDoctor } from '../src/cli/commands/doctor.ts';
-import { runDrift } from '../src/cli/commands/drift.ts';
-import { runPlan } from '../src/cli/commands/plan.ts';
-import { runRehearse } from '../src/cli/commands/rehearse.ts';
-import { runRuns, runRunsShow } from '../src/cli/commands/runs.ts';
-import { runValidate } from '../src/cli/commands/validate.ts';
+import { runApply } from '../src/cli/commands/change/apply.ts';
+import { runPlan } from '../src/cli/commands/change/plan.ts';
+import { runDoctor } from '../src/cli/commands/check/doctor.ts';
+import { runDrift } from '../src/cli/commands/check/drift.ts';
+import { runRehearse } from '../src/cli/commands/check/rehearse.ts';
+import { runValidate } from '../src/cli/commands/check/validate.ts';
+import { runRuns, runRunsShow } from '../src/cli/commands/show/runs.ts';
 import { JSON_DOCUMENTS } from '../tools/docs/json-documents.ts';
 import { type Bench, type Command, openBench } from './simulation/support/command-bench.ts';
 

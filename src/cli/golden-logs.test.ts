@@ -22,7 +22,7 @@ import { MemoryStore } from '../state/memory-store.ts';
 import { conclusionOf } from './stack/run.ts';
 import { createTerminal } from './terminal.ts';
 import { testDeps } from './testing/deps.ts';
-import { applyView } from './views/apply.ts';
+import { applyView } from './views/change/apply.ts';
 import { lineView } from './views/run/run-view.ts';
 import { Timeline } from './views/run/timeline.ts';
 

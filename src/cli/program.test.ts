@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CommandRow } from './command.ts';
-import { COMMANDS } from './command-list.ts';
+import { COMMANDS } from './command-list/command-list.ts';
 import { createProgram } from './program.ts';
 import { testDeps } from './testing/deps.ts';
 

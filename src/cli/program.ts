@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { visibleText } from '../base/text/safe-text.ts';
 import type { CommandDeps, CommandRow, ExitCode, GlobalOptions, OptionRow } from './command.ts';
 import { commandLineOf } from './command-line.ts';
-import { COMMANDS, PROGRAM } from './command-list.ts';
+import { COMMANDS, PROGRAM } from './command-list/command-list.ts';
 import { optionsOf } from './options.ts';
 import { packageVersion } from './package.ts';
 

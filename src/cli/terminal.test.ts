@@ -3,7 +3,7 @@ import { ProxwrightError } from '../base/errors.ts';
 import { KnownSecrets, Secret } from '../base/secret.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { chooseLogLevel, createTerminal, type TerminalOptions } from './terminal.ts';
-import { paintFor } from './views/paint.ts';
+import { paintFor } from './views/text/paint.ts';
 
 function capture(options: Partial<TerminalOptions> = {}, stream: { isTTY?: boolean; hasColors?: () => boolean } = {}) {
   const written = { stdout: '', stderr: '' };

@@ -10,7 +10,7 @@ import { ProxwrightError } from '../base/errors.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
 import type { KnownSecrets } from '../base/secret.ts';
 import { safeJson, visibleText } from '../base/text/safe-text.ts';
-import { coloured, type Output } from './views/paint.ts';
+import { coloured, type Output } from './views/text/paint.ts';
 
 export type { Output };
 

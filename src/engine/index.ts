@@ -35,7 +35,7 @@ export { pveumCommands } from './privileges/pveum.ts';
 export { requirementsOf } from './privileges/requirements.ts';
 export { smallestRoles } from './privileges/roles.ts';
 export { explainUnseen } from './privileges/unseen.ts';
+export { describeRun, type RunRecord } from './record/run-record.ts';
 export { type Activity, type RunListener, RunMemory } from './run-memory.ts';
-export { describeRun, type RunRecord } from './run-record.ts';
 export { runStep } from './run-step.ts';
 export { type PlanOptions, Session, type SessionDeps, type SessionInput } from './session.ts';

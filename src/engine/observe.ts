@@ -6,7 +6,7 @@ import { MAX_AGE_MS } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { KINDS } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
-import { withGivenAddresses } from '../kinds/vm/plan/given-addresses.ts';
+import { withGivenAddresses } from '../kinds/vm/plan/choices/given-addresses.ts';
 import { withMoves } from '../kinds/vm/plan/moves.ts';
 import type { Pve } from '../pve/client.ts';
 

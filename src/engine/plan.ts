@@ -25,9 +25,9 @@ import { DESTROYED_BY_DEFAULT, KINDS, kindOfAddress, PLANNING_ORDER } from '../k
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 import { withKnownNodes } from '../kinds/vm/placement/place.ts';
-import { withGivenAddresses } from '../kinds/vm/plan/given-addresses.ts';
+import { withGivenAddresses } from '../kinds/vm/plan/choices/given-addresses.ts';
+import { PlannedIds } from '../kinds/vm/plan/choices/planned-ids.ts';
 import { withMoves } from '../kinds/vm/plan/moves.ts';
-import { PlannedIds } from '../kinds/vm/plan/planned-ids.ts';
 
 export interface PlanInput extends PlanOptions {
   readonly stack: ResolvedStack;

@@ -25,7 +25,7 @@ import { chosenNodes } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
 import { closeRun, JournalWriter, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
-import { recallState, withLineage } from '../state/recall.ts';
+import { recallState, withLineage } from '../state/recorded.ts';
 import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
 import { evidenceOf } from './evidence/record.ts';

@@ -7,7 +7,7 @@ import { JOURNAL_FORMAT } from '../state/events.ts';
 import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { listBackups, readState, writeState } from '../state/state-file.ts';
-import { describeRun } from './run-record.ts';
+import { describeRun } from './record/run-record.ts';
 import { type EditDeps, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
 
 const VM: VmRecord = {

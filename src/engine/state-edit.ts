@@ -12,7 +12,7 @@ import { emptyState, type StackState } from '../kinds/recorded.ts';
 import type { VmRecord } from '../kinds/vm/record.ts';
 import { openSteps, type RunSource } from '../state/events.ts';
 import { JournalWriter, nextRunId, unfinishedRuns } from '../state/journal.ts';
-import { withLineage } from '../state/recall.ts';
+import { withLineage } from '../state/recorded.ts';
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
 import { RunMemory, recordEdit } from './run-memory.ts';

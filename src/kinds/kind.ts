@@ -15,7 +15,7 @@ import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
 import type { ResolvedSecret } from './vm/config/desired-config.ts';
 import type { Findings } from './vm/plan/checks/checks.ts';
-import type { PlannedIds } from './vm/plan/planned-ids.ts';
+import type { PlannedIds } from './vm/plan/choices/planned-ids.ts';
 import type { Cause, Need } from './vm/privileges/need.ts';
 
 export interface Kind {

@@ -3,7 +3,7 @@ import type { Address } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
 import type { ImageFields } from './image/fields.ts';
 import type { VmFields } from './vm/fields/index.ts';
-import type { UpdateFields } from './vm/fields/update.ts';
+import type { UpdateFields } from './vm/fields/lifecycle/update.ts';
 import type { PlacementRules } from './vm/placement/ledger.ts';
 
 export interface ResolvedStack {

@@ -2,7 +2,7 @@
  * How long things take: learned from the recorded runs of this stack, else a default. A recorded step contains what our own
  * requests and polls cost. A rehearsal in which nothing else takes time shows how much that is; the rest is the cluster.
  */
-import type { RunRecord, StepRecord } from '../engine/run-record.ts';
+import type { RunRecord, StepRecord } from '../engine/record/run-record.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../kinds/stack.ts';

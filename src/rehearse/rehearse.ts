@@ -5,7 +5,7 @@
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
-import { describeRun, type RunRecord } from '../engine/run-record.ts';
+import { describeRun, type RunRecord } from '../engine/record/run-record.ts';
 import type { PlanOptions } from '../engine/session.ts';
 import type { Plan } from '../kinds/change.ts';
 import { canonicalJson } from '../kinds/fingerprint.ts';

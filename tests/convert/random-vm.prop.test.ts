@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import { convertFiles, stackOf } from '../../src/convert/index.ts';
 import { type VmFields, vmFieldsSchema } from '../../src/kinds/vm/fields/index.ts';
 import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
-import { RICH_TEMPLATE } from '../../src/kinds/vm/testing/surroundings.ts';
+import { RICH_TEMPLATE } from '../../src/kinds/vm/testing/vm-site.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;

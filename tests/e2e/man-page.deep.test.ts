@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/command-list.ts';
+import { COMMANDS } from '../../src/cli/command-list/command-list.ts';
 
 const PAGE = join(fileURLToPath(new URL('../..', import.meta.url)), 'man', 'proxwright.1');
 const hasGroff = spawnSync('groff', ['--version']).status === 0;

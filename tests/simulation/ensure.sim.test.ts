@@ -1,8 +1,8 @@
 /** `image ensure`, `template ensure` and `destroy --all` on an empty host. */
 import { afterEach, expect, it } from 'vitest';
-import { runDestroy } from '../../src/cli/commands/destroy.ts';
-import { runEnsure } from '../../src/cli/commands/ensure.ts';
-import { runPlan } from '../../src/cli/commands/plan.ts';
+import { runDestroy } from '../../src/cli/commands/change/destroy.ts';
+import { runEnsure } from '../../src/cli/commands/change/ensure.ts';
+import { runPlan } from '../../src/cli/commands/change/plan.ts';
 import { runStateList, runStateShow } from '../../src/cli/commands/state/state.ts';
 import { madeUpChecksums, WELL_KNOWN_URLS } from '../../src/simulator/index.ts';
 import { BARE_WORLD } from '../../src/simulator/world/bare-world.ts';

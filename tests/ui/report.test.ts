@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runApply } from '../../src/cli/commands/apply.ts';
-import { runReport } from '../../src/cli/commands/report.ts';
+import { runApply } from '../../src/cli/commands/change/apply.ts';
+import { runReport } from '../../src/cli/commands/show/report.ts';
 import { type Bench, openBench } from '../simulation/support/command-bench.ts';
 
 const STACK = `version: 1

@@ -1,6 +1,6 @@
 /** The reference of the command line, from the list that it is built from. */
 import type { ArgumentRow, CommandRow, OptionRow } from '../../src/cli/command.ts';
-import { COMMANDS, PROGRAM } from '../../src/cli/command-list.ts';
+import { COMMANDS, PROGRAM } from '../../src/cli/command-list/command-list.ts';
 import { GLOBAL_OPTIONS, STACK_OPTIONS } from '../../src/cli/options.ts';
 import { table } from './markdown.ts';
 

@@ -1,6 +1,6 @@
 /** The manual page, in roff, from the list that the command line is built from. */
 import type { CommandRow, OptionRow } from '../../src/cli/command.ts';
-import { COMMANDS, PROGRAM } from '../../src/cli/command-list.ts';
+import { COMMANDS, PROGRAM } from '../../src/cli/command-list/command-list.ts';
 import { GLOBAL_OPTIONS, STACK_OPTIONS } from '../../src/cli/options.ts';
 
 export function manPage(version: string): string {

@@ -1,6 +1,6 @@
 /** Runs for pictures and their tests: applies on a simulated cluster, on virtual time. One seed, one story. */
 import { silentLogger } from '../../src/base/log.ts';
-import { describeRun, type RunRecord } from '../../src/engine/run-record.ts';
+import { describeRun, type RunRecord } from '../../src/engine/record/run-record.ts';
 import { Session } from '../../src/engine/session.ts';
 import { createPve, parseToken } from '../../src/pve/index.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COMMANDS } from '../command-list.ts';
+import { COMMANDS } from '../command-list/command-list.ts';
 import { optionsOf } from '../options.ts';
 import { type Candidates, candidatesFor } from './candidates.ts';
 

@@ -6,7 +6,7 @@ import { toDiagnostic } from '../../base/errors.ts';
 import { visibleText } from '../../base/text/safe-text.ts';
 import { type IncidentInput, incidentName, renderIncident } from '../../engine/evidence/incident.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
-import { describeRun } from '../../engine/run-record.ts';
+import { describeRun } from '../../engine/record/run-record.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { readRun } from '../../state/journal.ts';

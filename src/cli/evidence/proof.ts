@@ -7,7 +7,7 @@ import { isCanceled, toDiagnostic } from '../../base/errors.ts';
 import { safeJson, visibleText } from '../../base/text/safe-text.ts';
 import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES, type VmEvidence } from '../../engine/evidence/record.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
-import { describeRun } from '../../engine/run-record.ts';
+import { describeRun } from '../../engine/record/run-record.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResourceOutcome } from '../../state/events.ts';

@@ -5,12 +5,12 @@ import { type CheckName, isHealthy } from '../../engine/doctor/finding.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { pendingRestarts } from '../../kinds/change.ts';
 import { AlreadyShown, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
-import { findingsFor } from '../commands/doctor.ts';
+import { findingsFor } from '../commands/check/doctor.ts';
 import { type OpenedStack, openReadStack, readStack } from '../stack/open.ts';
 import { hasChanges } from '../stack/planning.ts';
-import { readyWords } from '../views/doctor.ts';
+import { readyWords } from '../views/check/doctor.ts';
+import { type Verification, verifyView } from '../views/check/verify.ts';
 import { countedKinds } from '../views/run/counted-kinds.ts';
-import { type Verification, verifyView } from '../views/verify.ts';
 import type { StageEnd } from './gate.ts';
 import type { Proof } from './proof.ts';
 

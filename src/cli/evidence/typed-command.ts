@@ -1,6 +1,6 @@
 /** A command as it can be typed again: its options in a fixed order, without the values of variables. */
 import { shellWord } from '../../base/text/shell.ts';
-import type { PlanningOptions } from '../commands/plan.ts';
+import type { PlanningOptions } from '../commands/change/plan.ts';
 
 export interface TypedOptions extends PlanningOptions {
   readonly yes?: boolean;

@@ -11,7 +11,7 @@ import {
   readGivenPlan,
   showPlan,
   writeOutputs,
-} from '../commands/apply-steps.ts';
+} from '../commands/change/apply-steps.ts';
 import { hasChanges, requirePlan } from '../stack/planning.ts';
 import { withStackRun } from '../stack/run.ts';
 import { partOf } from '../views/run/counted-kinds.ts';

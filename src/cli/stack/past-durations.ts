@@ -1,5 +1,5 @@
 /** How long the stages of earlier runs took: what the next run may expect. */
-import { describeRun } from '../../engine/run-record.ts';
+import { describeRun } from '../../engine/record/run-record.ts';
 import { listRuns, readRun } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
 import { durationsOf, type KnownDurations } from '../views/run/timeline.ts';

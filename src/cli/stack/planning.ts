@@ -18,7 +18,7 @@ import type { Observed } from '../../kinds/observed.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
-import { recallState } from '../../state/recall.ts';
+import { recallState } from '../../state/recorded.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
 import { showProblems } from '../views/view.ts';
 import { connect } from './connect.ts';

@@ -1,7 +1,7 @@
 /** The cluster as the page shows it: nodes with memory and storages, the VMs of the stack on them, and the guests of others. */
 
 import type { Pve } from '../../pve/index.ts';
-import { recallState } from '../../state/recall.ts';
+import { recallState } from '../../state/recorded.ts';
 import type { ClusterView, GuestView, NodeView } from '../../ui/server/source.ts';
 import type { OpenedStack } from '../stack/open.ts';
 

@@ -5,12 +5,12 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
 import type { Finding } from '../../engine/doctor/finding.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
-import { momentsOf } from '../../engine/run-moments.ts';
-import { describeRun } from '../../engine/run-record.ts';
+import { momentsOf } from '../../engine/record/run-moments.ts';
+import { describeRun } from '../../engine/record/run-record.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { Pve } from '../../pve/index.ts';
 import { listRuns, nameOfJournal, readRun } from '../../state/journal.ts';
-import { recallState } from '../../state/recall.ts';
+import { recallState } from '../../state/recorded.ts';
 import { chartOf } from '../../ui/picture/chart.ts';
 import { renderReport } from '../../ui/report/html.ts';
 import type {
@@ -23,8 +23,8 @@ import type {
   ViewValues,
 } from '../../ui/server/source.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
-import { findingsFor } from '../commands/doctor.ts';
-import { driftsOf } from '../commands/drift.ts';
+import { findingsFor } from '../commands/check/doctor.ts';
+import { driftsOf } from '../commands/check/drift.ts';
 import { connect } from '../stack/connect.ts';
 import { type OpenedStack, openReadStack, readStack } from '../stack/open.ts';
 import { planWithoutLock } from '../stack/planning.ts';

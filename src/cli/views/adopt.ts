@@ -3,8 +3,8 @@ import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
 import type { Adoption } from '../../engine/adopt/adopt.ts';
 import type { Guest, LeftGuest, Survey } from '../../engine/adopt/survey.ts';
-import { lineDiff } from './line-diff.ts';
-import { renderTable } from './table.ts';
+import { lineDiff } from './text/line-diff.ts';
+import { renderTable } from './text/table.ts';
 import { chooseView, type HumanScreen, type ViewDeps } from './view.ts';
 
 export interface AdoptedFile {

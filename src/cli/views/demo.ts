@@ -6,14 +6,14 @@ import type { OutputValues } from '../../engine/outputs/contract.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { CommandDeps } from '../command.ts';
 import type { KilledRun } from '../commands/demo/scene.ts';
-import { renderFindings } from './doctor.ts';
-import { type Paint, paintFor } from './paint.ts';
+import { renderFindings } from './check/doctor.ts';
 import { renderPlan, renderTotals } from './plan/plan.ts';
 import { createLiveArea } from './run/live.ts';
 import { jsonView, lineView, liveView, type RunView } from './run/run-view.ts';
 import { terminalAbove } from './run/screen.ts';
 import { Timeline } from './run/timeline.ts';
-import { renderTable } from './table.ts';
+import { type Paint, paintFor } from './text/paint.ts';
+import { renderTable } from './text/table.ts';
 import { chooseView, type HumanScreen } from './view.ts';
 
 export interface DemoCheck {

@@ -11,9 +11,9 @@ import type { StackState } from '../../kinds/recorded.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { LockOwner } from '../../state/store.ts';
 import type { Terminal } from '../terminal.ts';
-import type { Paint } from './paint.ts';
 import { printValue, renderPlan } from './plan/plan.ts';
-import { renderTable } from './table.ts';
+import type { Paint } from './text/paint.ts';
+import { renderTable } from './text/table.ts';
 import { chooseView, type ViewDeps } from './view.ts';
 
 export interface BackupEntry {

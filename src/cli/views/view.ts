@@ -6,7 +6,7 @@
 import { type Diagnostic, foldDiagnostics } from '../../base/diagnostics.ts';
 import type { CommandDeps } from '../command.ts';
 import type { Terminal } from '../terminal.ts';
-import { type Paint, paintFor } from './paint.ts';
+import { type Paint, paintFor } from './text/paint.ts';
 
 export type ViewDeps = Pick<CommandDeps, 'json' | 'terminal' | 'stdout'>;
 

@@ -7,7 +7,7 @@ import type { PciHardware } from '../../kinds/pci-mapping/mapping.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { drivesOf } from '../../kinds/vm/config/disks.ts';
-import { chooseTemplate, type TemplateChoice } from '../../kinds/vm/plan/choose-template.ts';
+import { chooseTemplate, type TemplateChoice } from '../../kinds/vm/plan/choices/choose-template.ts';
 import type { ClusterStatusEntry, NodeStatus, TokenEntry, VmEntry } from '../../pve/index.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
 import type { PlanResult } from '../plan.ts';

@@ -4,8 +4,8 @@ import { printDuration } from '../../base/values/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
 import { isCreationUnfinished, type VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
-import { type Moment, momentsOf } from '../run-moments.ts';
-import type { RunRecord } from '../run-record.ts';
+import { type Moment, momentsOf } from '../record/run-moments.ts';
+import type { RunRecord } from '../record/run-record.ts';
 import type { Differing } from './record.ts';
 
 interface Stand {

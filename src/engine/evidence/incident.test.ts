@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { JOURNAL_FORMAT, type RunEvent } from '../../state/events.ts';
-import { describeRun } from '../run-record.ts';
+import { describeRun } from '../record/run-record.ts';
 import { type IncidentInput, incidentName, renderIncident } from './incident.ts';
 import { timeline } from './incident-facts.ts';
 import { differingOf } from './record.ts';

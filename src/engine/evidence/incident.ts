@@ -8,7 +8,7 @@ import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
-import type { RunRecord } from '../run-record.ts';
+import type { RunRecord } from '../record/run-record.ts';
 import { standings, timeline } from './incident-facts.ts';
 import type { Differing } from './record.ts';
 import {

@@ -9,7 +9,7 @@ import { diffVm } from '../../kinds/vm/diff/diff.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { vmFieldsArbitrary } from '../../kinds/vm/testing/arbitrary-vm.ts';
 import { afterResize, afterWrite, observedVm } from '../../kinds/vm/testing/server.ts';
-import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../../kinds/vm/testing/surroundings.ts';
+import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../../kinds/vm/testing/vm-site.ts';
 import { loadStack, resolveStack } from '../../spec/index.ts';
 import { fieldsOfVm } from './fields.ts';
 

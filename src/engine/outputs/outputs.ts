@@ -8,7 +8,7 @@ import { closest } from '../../base/text/closest.ts';
 import { type StackState, vmRecordOf } from '../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
 import { zonesByNode } from '../../kinds/vm/placement/room.ts';
-import { withGivenAddresses } from '../../kinds/vm/plan/given-addresses.ts';
+import { withGivenAddresses } from '../../kinds/vm/plan/choices/given-addresses.ts';
 import { managedNic, slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues, type VmStatus } from './contract.ts';

@@ -8,7 +8,7 @@ import { Attempts, RETRIES } from '../../base/retry.ts';
 import { printDuration } from '../../base/values/units.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { inRounds, type RoundEnd } from '../vm/actions/look.ts';
+import { inRounds, type RoundEnd } from '../vm/actions/safety/look.ts';
 import { type Need, need, on } from '../vm/privileges/need.ts';
 import { type RuleBook, ruleBook } from './book.ts';
 import { conflictsOf } from './conflicts.ts';

@@ -5,7 +5,7 @@
 import { ProxwrightError } from '../../base/errors.ts';
 import type { DeviceMapping } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { inRounds } from '../vm/actions/look.ts';
+import { inRounds } from '../vm/actions/safety/look.ts';
 import { type AclPath, type Need, need, type OneOf, on } from '../vm/privileges/need.ts';
 import { mappedPaths, nodeOfEntry, type PciMapInput } from './mapping.ts';
 

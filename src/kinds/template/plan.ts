@@ -15,7 +15,7 @@ import { packDesired, withoutSeed } from '../vm/config/packed.ts';
 import type { VmObserved } from '../vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../vm/ownership.ts';
 import { checkVm, type Findings } from '../vm/plan/checks/checks.ts';
-import { pickTemplate } from '../vm/plan/choose-template.ts';
+import { pickTemplate } from '../vm/plan/choices/choose-template.ts';
 import { creationDifferences, idChoice, reserveStep } from '../vm/plan/creation.ts';
 import { desiredConfigOf, seedStep, type VmPlan, type VmPlanInput } from '../vm/plan/desired-vm.ts';
 import { destroyed } from '../vm/plan/removal.ts';

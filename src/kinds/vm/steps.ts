@@ -3,7 +3,7 @@ import type { Address } from '../../base/address.ts';
 import type { Relocation } from '../kind.ts';
 import type { HookMoment } from '../outage.ts';
 import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
-import type { SeedInput, UnseedInput } from './actions/seed.ts';
+import type { SeedInput, UnseedInput } from './actions/disks/seed.ts';
 import type { PackedEntry } from './config/packed.ts';
 import type { HaFields } from './fields/ha.ts';
 import type { VmFields } from './fields/index.ts';

@@ -16,7 +16,7 @@ import { printOwnership } from './ownership.ts';
 import { vmFieldsArbitrary } from './testing/arbitrary-vm.ts';
 import { foreignChanges } from './testing/foreign-changes.ts';
 import { afterResize, afterWrite, asksForVolume, observedVm } from './testing/server.ts';
-import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from './testing/surroundings.ts';
+import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from './testing/vm-site.ts';
 
 const RUNS = 150;
 const CONTEXT = {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { advice, setting } from '../../base/hint.ts';
 import { readTemplate } from '../../kinds/vm/observe/observe.ts';
-import { pickTemplate } from '../../kinds/vm/plan/choose-template.ts';
+import { pickTemplate } from '../../kinds/vm/plan/choices/choose-template.ts';
 import { objectOf } from '../cty/value.ts';
 import { computed } from '../schema/model.ts';
 import { computedList, type DataSourceDefinition, nameOrId } from './define.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { didYouMean } from '../../base/text/closest.ts';
 import { readVm } from '../../kinds/vm/observed.ts';
-import { noVisibleVms } from '../../kinds/vm/plan/choose-template.ts';
+import { noVisibleVms } from '../../kinds/vm/plan/choices/choose-template.ts';
 import { computed } from '../schema/model.ts';
 import { type DataSourceDefinition, nameOrId } from './define.ts';
 import { argument, vmidArgument } from './filters.ts';

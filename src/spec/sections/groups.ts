@@ -4,7 +4,7 @@ import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { counted } from '../../base/values/units.ts';
 import type { ResolvedVm } from '../../kinds/stack.ts';
-import { HOOK_NAMES } from '../../kinds/vm/fields/hooks.ts';
+import { HOOK_NAMES } from '../../kinds/vm/fields/lifecycle/hooks.ts';
 import {
   child,
   describeKind,

@@ -18,7 +18,7 @@ import { eventSchema, foldEvents } from '../events.ts';
 import { closeRun, endedJournal, isUnfinished, unfinishedRuns } from '../journal.ts';
 import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from '../lock-refusal.ts';
 import { factsOf, lifeOf, processSchema } from '../process-life.ts';
-import { recallState } from '../recall.ts';
+import { recallState } from '../recorded.ts';
 import { sealed } from '../seal.ts';
 import { movedTo, parseState, printState, STATE_FILE } from '../state-file.ts';
 import type { LockHolder, LockOwner, Outbox, StateStore, StoreLock } from '../store.ts';

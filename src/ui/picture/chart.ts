@@ -3,8 +3,8 @@
  * requests. Times are milliseconds since the start of the run. The picture, its tables and the page are drawn from it. Pure.
  */
 import { printDuration } from '../../base/values/units.ts';
-import { nameOfStep } from '../../engine/run-moments.ts';
-import type { NoteRecord, ResourceRecord, RunOutcome, RunRecord, StepRecord } from '../../engine/run-record.ts';
+import { nameOfStep } from '../../engine/record/run-moments.ts';
+import type { NoteRecord, ResourceRecord, RunOutcome, RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 import { labelOf } from '../../kinds/registry.ts';
 import { criticalPath, groupedBy, type PathStep } from './critical-path.ts';
 import { waitsBefore } from './waits.ts';

@@ -3,8 +3,8 @@
  * ended last. A step follows the one of its resource before it, or a resource that it had to wait for. Where a longer gap
  * remains, it had to wait for its turn: then it follows the step whose end came right before its start. Pure.
  */
-import { nameOfStep } from '../../engine/run-moments.ts';
-import type { RunRecord, StepRecord } from '../../engine/run-record.ts';
+import { nameOfStep } from '../../engine/record/run-moments.ts';
+import type { RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 
 export interface PathStep {
   /** The id of the step. */

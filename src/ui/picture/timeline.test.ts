@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeRun, type RunRecord } from '../../engine/run-record.ts';
+import { describeRun, type RunRecord } from '../../engine/record/run-record.ts';
 import type { RunEvent } from '../../state/events.ts';
 import { renderReport } from '../report/html.ts';
 import { chartOf } from './chart.ts';

@@ -1,6 +1,6 @@
 /** What a resource waited for between its steps: other resources that had to be done first, or its turn. Pure. */
 import { printDuration } from '../../base/values/units.ts';
-import type { ResourceRecord, RunRecord } from '../../engine/run-record.ts';
+import type { ResourceRecord, RunRecord } from '../../engine/record/run-record.ts';
 
 export interface Wait {
   readonly kind: 'turn';

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { printDuration } from '../../base/values/units.ts';
-import { nameOfStep } from '../../engine/run-moments.ts';
-import type { RunRecord, StepRecord } from '../../engine/run-record.ts';
+import { nameOfStep } from '../../engine/record/run-moments.ts';
+import type { RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 import { type Chart, chartOf, WAITS } from '../picture/chart.ts';
 import { escaped } from '../picture/markup.ts';
 import { timelineStyle } from '../picture/style.ts';

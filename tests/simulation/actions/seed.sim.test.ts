@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import { Secret } from '../../../src/base/secret.ts';
 import type { Action, ActionContext } from '../../../src/kinds/action.ts';
-import { removeSeeds, type SeedInput, sendSeed, type UnseedInput } from '../../../src/kinds/vm/actions/seed.ts';
+import { removeSeeds, type SeedInput, sendSeed, type UnseedInput } from '../../../src/kinds/vm/actions/disks/seed.ts';
 import type { SeedFields } from '../../../src/kinds/vm/seed/fields.ts';
 import { Bench, CLONE, desiredEntries, PASSWORD, WEB } from './bench.ts';
 

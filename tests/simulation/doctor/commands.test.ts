@@ -8,10 +8,10 @@ import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import type { ExitCode } from '../../../src/cli/command.ts';
 import { AlreadyShown } from '../../../src/cli/command.ts';
-import { runApply } from '../../../src/cli/commands/apply.ts';
-import { runDoctor } from '../../../src/cli/commands/doctor.ts';
+import { runApply } from '../../../src/cli/commands/change/apply.ts';
+import { runPlan } from '../../../src/cli/commands/change/plan.ts';
+import { runDoctor } from '../../../src/cli/commands/check/doctor.ts';
 import { runPermissions } from '../../../src/cli/commands/permissions/permissions.ts';
-import { runPlan } from '../../../src/cli/commands/plan.ts';
 import { testDeps } from '../../../src/cli/testing/deps.ts';
 import {
   createSimulator,

@@ -74,7 +74,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     says: /^VMs are /,
     // Whatever became of the request, it is sent again with the next id, without a look.
     plant: () =>
-      replacing<typeof import('../../../src/kinds/vm/actions/occupant.ts')>(`${ACTIONS}/occupant.ts`, () => ({
+      replacing<typeof import('../../../src/kinds/vm/actions/safety/occupant.ts')>(`${ACTIONS}/occupant.ts`, () => ({
         settledOccupant: async () => ({ kind: 'stranger', name: undefined }),
       })),
   },

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import type { SnapshotRequest } from '../../../src/kinds/kind.ts';
-import { recallState } from '../../../src/state/recall.ts';
+import { recallState } from '../../../src/state/recorded.ts';
 import { codesOf, failuresOf } from './support/invariants.ts';
 import { type RunEnd, Scene, type Snapshot } from './support/scene.ts';
 

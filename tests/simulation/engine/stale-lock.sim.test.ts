@@ -5,7 +5,7 @@ import { parseToken } from '../../../src/pve/index.ts';
 import { lockVm } from '../../../src/simulator/faults/strangers.ts';
 import { grant } from '../../../src/simulator/testing/access.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
-import { recallState } from '../../../src/state/recall.ts';
+import { recallState } from '../../../src/state/recorded.ts';
 import { labWorld, visit, WEAK } from '../doctor/support/clinic.ts';
 import { type RunEnd, Scene } from './support/scene.ts';
 import { administer } from './support/storm.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { openSteps } from '../../../src/state/events.ts';
 import { unfinishedRuns } from '../../../src/state/journal.ts';
-import { recallState } from '../../../src/state/recall.ts';
+import { recallState } from '../../../src/state/recorded.ts';
 import { Scene } from './support/scene.ts';
 
 const STACK = `

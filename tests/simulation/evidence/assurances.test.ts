@@ -1,9 +1,9 @@
 /** What commands say of VMs that are not as the last apply left them: pending restarts, power, and VMs of others. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runApply } from '../../../src/cli/commands/apply.ts';
-import { runDrift } from '../../../src/cli/commands/drift.ts';
-import { runPlan } from '../../../src/cli/commands/plan.ts';
-import { runVerify } from '../../../src/cli/commands/verify.ts';
+import { runApply } from '../../../src/cli/commands/change/apply.ts';
+import { runPlan } from '../../../src/cli/commands/change/plan.ts';
+import { runDrift } from '../../../src/cli/commands/check/drift.ts';
+import { runVerify } from '../../../src/cli/commands/check/verify.ts';
 import { type Bench, openBench } from '../support/command-bench.ts';
 
 const stack = (memory: string) => `

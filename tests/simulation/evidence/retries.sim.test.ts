@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { silentLogger } from '../../../src/base/log.ts';
 import { timeline } from '../../../src/engine/evidence/incident-facts.ts';
-import { describeRun } from '../../../src/engine/run-record.ts';
+import { describeRun } from '../../../src/engine/record/run-record.ts';
 import { Session } from '../../../src/engine/session.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { createSimulator, defaultWorld, ruleFaults, seededRandom, VirtualClock } from '../../../src/simulator/index.ts';

@@ -2,8 +2,8 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { runApply } from '../../../src/cli/commands/apply.ts';
-import { runPlan } from '../../../src/cli/commands/plan.ts';
+import { runApply } from '../../../src/cli/commands/change/apply.ts';
+import { runPlan } from '../../../src/cli/commands/change/plan.ts';
 import { runStateBackup, runStateRestore } from '../../../src/cli/commands/state/backup.ts';
 import { runStateRecover } from '../../../src/cli/commands/state/recover.ts';
 import { type Bench, openBench } from '../support/command-bench.ts';

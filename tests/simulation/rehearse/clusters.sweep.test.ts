@@ -1,6 +1,6 @@
 /** On random clusters: the rehearsed plan is the real one, only reads leave, and what was learned predicts the next run. */
 import { describe, expect, test } from 'vitest';
-import { describeRun } from '../../../src/engine/run-record.ts';
+import { describeRun } from '../../../src/engine/record/run-record.ts';
 import { buildWorld } from '../../../src/simulator/index.ts';
 import { readRuns } from '../../../src/state/journal.ts';
 import { byDepth } from '../../support/depth.ts';

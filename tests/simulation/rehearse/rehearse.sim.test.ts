@@ -1,6 +1,6 @@
 /** A rehearsal against the run that follows it: the same plan, the same requests, the predicted time. */
 import { describe, expect, test } from 'vitest';
-import { describeRun } from '../../../src/engine/run-record.ts';
+import { describeRun } from '../../../src/engine/record/run-record.ts';
 import { parseToken } from '../../../src/pve/index.ts';
 import { savedWorld } from '../../../src/rehearse/saved-world.ts';
 import { interruptEverywhere, weather } from '../../../src/rehearse/trial/interrupt.ts';

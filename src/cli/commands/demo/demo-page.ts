@@ -7,7 +7,7 @@ import type { StateStore } from '../../../state/store.ts';
 import type { PageServer } from '../../../ui/server/server.ts';
 import type { CommandDeps } from '../../command.ts';
 import { STACK_FILE } from '../../examples.ts';
-import { uiView } from '../../views/ui.ts';
+import { uiView } from '../../views/show/ui.ts';
 
 export interface ShownDemo {
   readonly stack: ResolvedStack;

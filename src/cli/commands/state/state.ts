@@ -5,7 +5,7 @@ import { counted, printDuration } from '../../../base/values/units.ts';
 import { removeOwnershipNote } from '../../../engine/import/take-over.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
 import { describeLock } from '../../../state/lock-refusal.ts';
-import { recallState } from '../../../state/recall.ts';
+import { recallState } from '../../../state/recorded.ts';
 import type { LockHolder, LockOwner } from '../../../state/store.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { needsYes, requireConsent } from '../../consent.ts';

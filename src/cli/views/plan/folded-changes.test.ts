@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Change } from '../../../kinds/change.ts';
 import { address, change, planOf } from '../../testing/plans.ts';
-import { plainPaint } from '../paint.ts';
+import { plainPaint } from '../text/paint.ts';
 import { renderPlan } from './plan.ts';
 
 const set = (path: string, before: unknown, after: unknown) =>

@@ -1,5 +1,5 @@
 /** Equal changes of a plan: the first in full, every further one on a line with what differs in it. */
-import type { Paint } from '../paint.ts';
+import type { Paint } from '../text/paint.ts';
 
 /** A change as it is shown in full; all lines are without colours. */
 export interface ShownChange {

@@ -7,7 +7,7 @@ import { formatDiagnostic } from '../../../base/diagnostics.ts';
 import { visibleLine, visibleText } from '../../../base/text/safe-text.ts';
 import { counted, inNumber } from '../../../base/values/units.ts';
 import { type Change, type ChangeKind, type Plan, pendingRestarts } from '../../../kinds/change.ts';
-import { plainPaint } from '../paint.ts';
+import { plainPaint } from '../text/paint.ts';
 import { printDestroyed, renderChanges, renderRemarks, renderSharedSteps, renderTotals } from './plan.ts';
 
 /** GitHub takes 65,536 characters in a comment, GitLab 1,000,000. The rest is for a line that a job adds. */

@@ -3,7 +3,7 @@ import { rollsOf } from '../../../kinds/change.ts';
 import { pciMapStep } from '../../../kinds/pci-mapping/mapping.ts';
 import { vmStep } from '../../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../../testing/plans.ts';
-import { coloured, paintFor, plainPaint, visibleWidth } from '../paint.ts';
+import { coloured, paintFor, plainPaint, visibleWidth } from '../text/paint.ts';
 import { printValue, renderChange, renderPlan, renderSummary } from './plan.ts';
 
 const PLAN = planOf([

@@ -17,7 +17,7 @@ import type { Step } from '../../../kinds/step.ts';
 import type { DestroyedVolume } from '../../../kinds/vm/config/disks.ts';
 import type { Difference } from '../../../kinds/vm/diff/diff.ts';
 import { roomWords } from '../../../kinds/vm/placement/words.ts';
-import { fitLines, type Paint, padVisible, plainPaint, type Style } from '../paint.ts';
+import { fitLines, type Paint, padVisible, plainPaint, type Style } from '../text/paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
 import { foldChanges, type ShownChange } from './folded-changes.ts';
 

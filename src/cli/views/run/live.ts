@@ -4,7 +4,7 @@
  */
 import type { KnownSecrets } from '../../../base/secret.ts';
 import type { Output } from '../../terminal.ts';
-import { coloured, cutVisible } from '../paint.ts';
+import { coloured, cutVisible } from '../text/paint.ts';
 
 export interface TerminalOutput extends Output {
   readonly rows?: number;

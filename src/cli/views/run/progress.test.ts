@@ -3,7 +3,7 @@ import { KnownSecrets, Secret } from '../../../base/secret.ts';
 import type { Activity } from '../../../engine/run-memory.ts';
 import type { RunEvent } from '../../../state/events.ts';
 import { address } from '../../testing/plans.ts';
-import { cutVisible, paintFor, plainPaint, visibleWidth } from '../paint.ts';
+import { cutVisible, paintFor, plainPaint, visibleWidth } from '../text/paint.ts';
 import { createLiveArea } from './live.ts';
 import { renderProgress } from './progress.ts';
 import { renderSummary } from './summary.ts';

@@ -2,7 +2,7 @@
 
 import type { Instant } from '../../../base/clock.ts';
 import { printDuration } from '../../../base/values/units.ts';
-import { type Paint, padVisible, type Style } from '../paint.ts';
+import { type Paint, padVisible, type Style } from '../text/paint.ts';
 import { partOf } from './counted-kinds.ts';
 import type { RollProgress, Timeline, VmTimeline } from './timeline.ts';
 

@@ -1,5 +1,5 @@
 /** The durations of a run in the Prometheus text format, for the textfile collector of the node exporter. Pure. */
-import type { RunRecord } from '../../../engine/run-record.ts';
+import type { RunRecord } from '../../../engine/record/run-record.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number];

@@ -3,7 +3,7 @@ import type { Address } from '../../../base/address.ts';
 import type { Roll } from '../../../kinds/change.ts';
 import type { CommandDeps } from '../../command.ts';
 import { createTerminal } from '../../terminal.ts';
-import { paintFor } from '../paint.ts';
+import { paintFor } from '../text/paint.ts';
 import { chooseView } from '../view.ts';
 import { createLiveArea, type LiveArea } from './live.ts';
 import { jsonView, lineView, liveView, type RunView } from './run-view.ts';

@@ -2,8 +2,8 @@
 import { kindOf } from '../../../base/address.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import type { VmView } from '../../../engine/outputs/outputs.ts';
-import type { Paint } from '../paint.ts';
-import { renderTable } from '../table.ts';
+import type { Paint } from '../text/paint.ts';
+import { renderTable } from '../text/table.ts';
 import { STAGE_NAMES, type Timeline, type VmTimeline } from './timeline.ts';
 
 const OUTCOMES: Readonly<Record<VmTimeline['status'], string>> = {

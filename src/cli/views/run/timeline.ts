@@ -1,8 +1,8 @@
 /** A run as people watch it: the fold of its events, resource by resource, with the stage each is in and what to expect. */
 import type { Address } from '../../../base/address.ts';
 import type { Instant } from '../../../base/clock.ts';
+import { type ResourceRecord, RunFold, type StepRecord } from '../../../engine/record/run-record.ts';
 import type { Activity } from '../../../engine/run-memory.ts';
-import { type ResourceRecord, RunFold, type StepRecord } from '../../../engine/run-record.ts';
 import type { Label } from '../../../kinds/action.ts';
 import type { Roll } from '../../../kinds/change.ts';
 import { labelOf } from '../../../kinds/registry.ts';

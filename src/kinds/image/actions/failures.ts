@@ -7,7 +7,7 @@ import { isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../../base/hint.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import { isOutcomeUnknown } from '../../../pve/index.ts';
-import { isTaskLost, isTaskUnended } from '../../vm/actions/tasks.ts';
+import { isTaskLost, isTaskUnended } from '../../vm/actions/safety/tasks.ts';
 import { type FileContext, type FilePlace, volidOf } from '../steps.ts';
 
 interface Transfer {

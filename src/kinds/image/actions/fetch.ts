@@ -6,7 +6,7 @@
 import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
-import { follow } from '../../vm/actions/tasks.ts';
+import { follow } from '../../vm/actions/safety/tasks.ts';
 import { type FileRecord, isSameFile } from '../record.ts';
 import {
   declaredChecksum,

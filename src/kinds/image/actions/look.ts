@@ -6,7 +6,7 @@ import type { Instant } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { parseUpid, type TaskEntry, type Upid, type VolumeEntry } from '../../../pve/index.ts';
-import { patiently } from '../../vm/actions/look.ts';
+import { patiently } from '../../vm/actions/safety/look.ts';
 import type { FileRecord } from '../record.ts';
 import { type FileContext, type FilePlace, keyOf, volidOf } from '../steps.ts';
 

@@ -6,7 +6,7 @@
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
-import { follow, isTaskUnended } from '../../vm/actions/tasks.ts';
+import { follow, isTaskUnended } from '../../vm/actions/safety/tasks.ts';
 import { isSameFile } from '../record.ts';
 import {
   type FileAction,

@@ -4,7 +4,7 @@
  */
 import type { ReadyImage } from '../../../base/image-source.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
-import { follow } from '../../vm/actions/tasks.ts';
+import { follow } from '../../vm/actions/safety/tasks.ts';
 import { type FileRecord, isSameFile } from '../record.ts';
 import {
   declaredChecksum,

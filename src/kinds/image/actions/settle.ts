@@ -5,7 +5,7 @@
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, parseUpid } from '../../../pve/index.ts';
 import type { OpenAct } from '../../action.ts';
-import { follow, onItsWayMs } from '../../vm/actions/tasks.ts';
+import { follow, onItsWayMs } from '../../vm/actions/safety/tasks.ts';
 import { type FileContext, type FilePlace, keyOf } from '../steps.ts';
 import { downloadsTo, endOfTransfers, importsTo, lookFor, recordFile, type Transfer } from './look.ts';
 

@@ -18,9 +18,9 @@ import { vmName } from '../identity.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { withoutLineage } from '../ownership.ts';
 import type { ConfigureInput, ResizeInput, VerifyInput } from '../steps.ts';
-import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './look.ts';
-import { nameLeftSources } from './move-disk.ts';
-import { isTaskUnended, runTask } from './tasks.ts';
+import { nameLeftSources } from './disks/move-disk.ts';
+import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './safety/look.ts';
+import { isTaskUnended, runTask } from './safety/tasks.ts';
 
 export const configure: Action<ConfigureInput> = async (context, input) => {
   // A secret is sent once: its value cannot be read back, so nothing shows whether it still has to be sent.

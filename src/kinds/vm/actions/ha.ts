@@ -7,7 +7,7 @@ import { appliedHa, haChanges, isHaPath } from '../ha.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { HaInput } from '../steps.ts';
-import { inRounds, knownVm, look, sendToOurs } from './look.ts';
+import { inRounds, knownVm, look, sendToOurs } from './safety/look.ts';
 
 export const manageHa: Action<HaInput> = (context, { ha }) =>
   inRounds(context, 'ha', async () => {

@@ -10,11 +10,11 @@ import { shellWord } from '../../../base/text/shell.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { HookStatus } from '../../outage.ts';
-import { type HookName, hookNamesIn, withHookValues } from '../fields/hooks.ts';
+import { type HookName, hookNamesIn, withHookValues } from '../fields/lifecycle/hooks.ts';
 import { managedNic } from '../ready/checks.ts';
 import type { HookInput } from '../steps.ts';
-import { knownVm } from './look.ts';
-import { besideReplaced } from './replaced.ts';
+import { besideReplaced } from './life/replaced.ts';
+import { knownVm } from './safety/look.ts';
 
 export const runHook: Action<HookInput> = async (context, input) => {
   const { moment, group, timeoutMs } = input;

@@ -4,9 +4,9 @@ import { printDuration } from '../../../base/values/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
-import { forgetObserved, inRounds, look, patiently, sendToOurs } from './look.ts';
 import { isOnlyFiled, isRunning } from './power.ts';
-import { runTask } from './tasks.ts';
+import { forgetObserved, inRounds, look, patiently, sendToOurs } from './safety/look.ts';
+import { runTask } from './safety/tasks.ts';
 
 const HA_POLL_MS = 2_000;
 

@@ -12,8 +12,17 @@ import type { VmObserved } from '../observed.ts';
 import { readyTarget } from '../ready/checks.ts';
 import { waitUntilReady } from '../ready/wait.ts';
 import type { ReadyInput, RestartInput, StartInput, StopInput } from '../steps.ts';
-import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look, patiently, sendToOurs } from './look.ts';
-import { follow, runningTasks, runTask } from './tasks.ts';
+import {
+  changeEnded,
+  forgetObserved,
+  inRounds,
+  knownVm,
+  lastLook,
+  look,
+  patiently,
+  sendToOurs,
+} from './safety/look.ts';
+import { follow, runningTasks, runTask } from './safety/tasks.ts';
 
 /** Proxmox itself may add to a shutdown: it waits for the lock and pings the agent. */
 const SHUTDOWN_MARGIN_MS = 30_000;

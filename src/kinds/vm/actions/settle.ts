@@ -7,12 +7,12 @@ import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext, OpenAct, Settled } from '../../action.ts';
 import type { VmObserved } from '../observed.ts';
-import { lookIfThere } from './look.ts';
-import { recordMade } from './make.ts';
-import { settledOccupant } from './occupant.ts';
+import { removeAllSeeds } from './disks/seed.ts';
+import { recordMade } from './life/make.ts';
 import { isRunning } from './power.ts';
-import { removeAllSeeds } from './seed.ts';
-import { follow, onItsWayMs, runningTasks } from './tasks.ts';
+import { lookIfThere } from './safety/look.ts';
+import { settledOccupant } from './safety/occupant.ts';
+import { follow, onItsWayMs, runningTasks } from './safety/tasks.ts';
 
 /** For a step that created a VM. */
 export async function settleMaking(context: ActionContext, open: OpenAct): Promise<Settled> {

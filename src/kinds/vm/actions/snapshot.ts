@@ -18,8 +18,8 @@ import {
   snapshotsIn,
 } from '../snapshot/snapshots.ts';
 import type { DeleteSnapshotInput, RollbackInput, SnapshotInput } from '../steps.ts';
-import { forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from './look.ts';
-import { runTask } from './tasks.ts';
+import { forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from './safety/look.ts';
+import { runTask } from './safety/tasks.ts';
 
 export const takeSnapshot: Action<SnapshotInput> = (context, input) => {
   const { memory, description } = input;

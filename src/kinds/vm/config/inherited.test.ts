@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { vmFieldsSchema } from '../fields/index.ts';
-import { CLOUD_TEMPLATE, RICH_TEMPLATE } from '../testing/surroundings.ts';
+import { CLOUD_TEMPLATE, RICH_TEMPLATE } from '../testing/vm-site.ts';
 import { desiredConfig } from './desired-config.ts';
 import { inheritedDevices } from './inherited.ts';
 

@@ -11,13 +11,13 @@ import { diskSlots } from './disks.ts';
 import { hotplug, unlessBalloonSwitches, unlessCpuOrMemory } from './effects.ts';
 import { haFields } from './ha.ts';
 import { agentFields, cpuFields, efiFields, startupFields, tpmFields, vgaMemory } from './hardware.ts';
-import { hooksFields } from './hooks.ts';
+import { hooksFields } from './lifecycle/hooks.ts';
+import { readyFields } from './lifecycle/ready.ts';
+import { snapshotFields } from './lifecycle/snapshot.ts';
+import { updateFields } from './lifecycle/update.ts';
 import { memoryFields } from './memory.ts';
 import { nicSlots } from './nics.ts';
 import { platformFields } from './platform.ts';
-import { readyFields } from './ready.ts';
-import { snapshotFields } from './snapshot.ts';
-import { updateFields } from './update.ts';
 
 const ONE_MIB = 1024 ** 2;
 

@@ -12,7 +12,7 @@ import type { Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import { checkPlace, countNeeds, type Findings, isThin } from '../plan/checks/checks.ts';
-import { chooseTemplate } from '../plan/choose-template.ts';
+import { chooseTemplate } from '../plan/choices/choose-template.ts';
 import { whereOf } from '../where.ts';
 import { candidatesOf, NODE_NOT_CHOSEN } from './candidates.ts';
 import { type Choice, chooseNodes, type Refusal } from './choose.ts';

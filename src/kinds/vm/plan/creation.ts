@@ -12,9 +12,8 @@ import { diffHa } from '../ha.ts';
 import type { VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
 import { type CloneInput, type IdChoice, vmStep } from '../steps.ts';
-import { type Carried, carryNotes, slotProblems, takingSteps, withoutHolder } from './carried.ts';
 import { checkVm, type Findings, hasNode } from './checks/checks.ts';
-import { chooseTemplate, type TemplateChoice } from './choose-template.ts';
+import { chooseTemplate, type TemplateChoice } from './choices/choose-template.ts';
 import {
   applied,
   desiredConfigOf,
@@ -27,6 +26,7 @@ import {
 } from './desired-vm.ts';
 import { checkMoves, diskMoves, moveSteps } from './disk-moves.ts';
 import { withNotes } from './notes.ts';
+import { type Carried, carryNotes, slotProblems, takingSteps, withoutHolder } from './replace/carried.ts';
 
 export function planCreation(input: VmPlanInput, findings: Findings, reason?: string): VmPlan | undefined {
   const { vm, observed } = input;

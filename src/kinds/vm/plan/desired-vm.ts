@@ -21,8 +21,8 @@ import { seedFieldsOf } from '../seed/fields.ts';
 import { seedPlace } from '../seed/seed-place.ts';
 import { vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
-import type { Carried } from './carried.ts';
-import type { PlannedIds } from './planned-ids.ts';
+import type { PlannedIds } from './choices/planned-ids.ts';
+import type { Carried } from './replace/carried.ts';
 
 export interface VmPlanInput {
   readonly stackName: string;

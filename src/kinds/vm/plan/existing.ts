@@ -5,7 +5,7 @@ import { textOfWords } from '../../fields/words.ts';
 import type { Observed, ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import { heldVolumes } from '../actions/seed.ts';
+import { heldVolumes } from '../actions/disks/seed.ts';
 import type { DesiredConfig, DesiredEntry } from '../config/desired.ts';
 import { volumesOf } from '../config/disks.ts';
 import { inheritedDevices } from '../config/inherited.ts';
@@ -20,7 +20,6 @@ import { isCreationUnfinished, type VmRecord } from '../record.ts';
 import { guarded } from '../snapshot/before-change.ts';
 import { heldDisks } from '../snapshot/obstacles.ts';
 import { type StopInput, vmStep } from '../steps.ts';
-import { carryNotes, slotProblems, takingSteps, withDrives, withoutHolder } from './carried.ts';
 import { checkVm, type Findings } from './checks/checks.ts';
 import { chained } from './creation.ts';
 import {
@@ -34,8 +33,9 @@ import {
   type VmPlanInput,
 } from './desired-vm.ts';
 import { checkMoves, type DiskMove, diskMoves, isMove, moveSteps, withoutOfflineMoves } from './disk-moves.ts';
-import { keptProblem, keptVolumes } from './kept-disks.ts';
 import { notesOn, withNotes } from './notes.ts';
+import { carryNotes, slotProblems, takingSteps, withDrives, withoutHolder } from './replace/carried.ts';
+import { keptProblem, keptVolumes } from './replace/kept-disks.ts';
 
 export function planExisting(
   input: VmPlanInput,

@@ -7,7 +7,7 @@ import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import type { VmRecord } from '../record.ts';
-import { templatesNamed } from './choose-template.ts';
+import { templatesNamed } from './choices/choose-template.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
 export function notesOn({ vm, observed }: VmPlanInput, recorded: VmRecord, actual: VmObserved): string[] {

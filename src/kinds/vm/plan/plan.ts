@@ -18,7 +18,6 @@ import { roomAfter } from '../placement/room-after.ts';
 import { isCreationUnfinished } from '../record.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
-import { carriedFrom, carriedThrough, holdingOf } from './carried.ts';
 import {
   addressConflicts,
   addressHolders,
@@ -32,15 +31,24 @@ import { forkedVms, forkProblem } from './checks/forks.ts';
 import { halfMadeProblem, halfMadeVms, lockWarnings } from './checks/locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './checks/lost-vms.ts';
 import { uncheckedModel } from './checks/processors.ts';
-import { besideOld, createsFirst, oldProblem, type SetAside, Spares, setAsideOf, withOld } from './create-first.ts';
 import { chained } from './creation.ts';
 import type { VmPlan } from './desired-vm.ts';
-import { keptMacs } from './kept-macs.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';
 import { formerAddress } from './moves.ts';
 import { destroyed, removedHolders, removedMachines } from './removal.ts';
-import { inRolls, withRemovalHooks } from './roll.ts';
-import { followsTemplate, rebuiltTemplates } from './template-change.ts';
+import { carriedFrom, carriedThrough, holdingOf } from './replace/carried.ts';
+import {
+  besideOld,
+  createsFirst,
+  oldProblem,
+  type SetAside,
+  Spares,
+  setAsideOf,
+  withOld,
+} from './replace/create-first.ts';
+import { keptMacs } from './replace/kept-macs.ts';
+import { followsTemplate, rebuiltTemplates } from './replace/template-change.ts';
+import { inRolls, withRemovalHooks } from './roll/roll.ts';
 import { planVm } from './verdict.ts';
 
 export function planVms(unplaced: PlanContext): KindPlan {

@@ -18,8 +18,8 @@ import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { forkedVms, forkProblem } from './checks/forks.ts';
 import { lostProblem, lostVms } from './checks/lost-vms.ts';
-import { keptProblem, keptVolumes } from './kept-disks.ts';
 import { formerAddress } from './moves.ts';
+import { keptProblem, keptVolumes } from './replace/kept-disks.ts';
 
 /** Recorded machines that are no longer in the file; deleted only with --allow-delete. */
 export function removedMachines(

@@ -5,7 +5,7 @@
 
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import type { SeedInput } from '../actions/seed.ts';
+import type { SeedInput } from '../actions/disks/seed.ts';
 import { mergedText } from '../diff/merge.ts';
 import { snapshotPolicy } from '../snapshot/before-change.ts';
 import type { ConfigureInput } from '../steps.ts';

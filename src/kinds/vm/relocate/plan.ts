@@ -12,7 +12,7 @@ import { NOTHING_PLANNED } from '../../kind.ts';
 import type { Step } from '../../step.ts';
 import { chooseNodes, type Refusal } from '../placement/choose.ts';
 import { roomAfter } from '../placement/room-after.ts';
-import { inRolls } from '../plan/roll.ts';
+import { inRolls } from '../plan/roll/roll.ts';
 import { fewestMoves, type Move } from './fewest-moves.ts';
 import { type MoveRequest, moveOf, restartOf } from './move.ts';
 import { isPinned, type Resident, residentsOf, whereOfResident } from './residents.ts';

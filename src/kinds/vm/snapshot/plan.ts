@@ -10,7 +10,7 @@ import { printByteSize } from '../../../base/values/units.ts';
 import { type KindPlan, NOTHING_PLANNED, type ResourcePlan, type SnapshotContext } from '../../kind.ts';
 import { propertyOf } from '../config/parts.ts';
 import { notOurs, sameVm } from '../identity.ts';
-import { inRolls } from '../plan/roll.ts';
+import { inRolls } from '../plan/roll/roll.ts';
 import { vmStep } from '../steps.ts';
 import { snapshotProblems } from './obstacles.ts';
 import { rollbackOf } from './rollback.ts';

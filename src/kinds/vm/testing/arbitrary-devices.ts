@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { printByteSize } from '../../../base/values/units.ts';
 import { type Drive, drivesOf } from '../config/disks.ts';
 import type { VmFieldsInput } from '../fields/index.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Surroundings } from './vm-site.ts';
 
 type Devices = Pick<VmFieldsInput, 'pci' | 'usb' | 'serial' | 'vga' | 'virtiofs'>;
 

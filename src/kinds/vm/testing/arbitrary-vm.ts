@@ -10,7 +10,7 @@ import { type HaFields, haFields } from '../fields/ha.ts';
 import { type VmFields, type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
 import { appliedHa } from '../ha.ts';
 import { deviceFields, diskSlots, nicSlots } from './arbitrary-devices.ts';
-import type { Surroundings } from './surroundings.ts';
+import type { Surroundings } from './vm-site.ts';
 
 const GIB = 1024 ** 3;
 

@@ -7,7 +7,7 @@ import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';
 import { lostVms } from '../../../kinds/vm/plan/checks/lost-vms.ts';
-import { keptSlots } from '../../../kinds/vm/plan/kept-disks.ts';
+import { keptSlots } from '../../../kinds/vm/plan/replace/kept-disks.ts';
 import type { VmRecord } from '../../../kinds/vm/record.ts';
 import { allUnknown, changeAt, textAt, type ValueChange, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';

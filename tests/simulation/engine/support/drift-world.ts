@@ -2,7 +2,7 @@
 import type { Instant } from '../../../../src/base/clock.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import type { VmFields } from '../../../../src/kinds/vm/fields/index.ts';
-import type { Surroundings } from '../../../../src/kinds/vm/testing/surroundings.ts';
+import type { Surroundings } from '../../../../src/kinds/vm/testing/vm-site.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
 import { LAB_WORLD } from './lab-world.ts';
 import { resolved } from './scene.ts';

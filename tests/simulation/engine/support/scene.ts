@@ -25,7 +25,7 @@ import type { StackState } from '../../../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import type { ResolvedSecret } from '../../../../src/kinds/vm/config/desired-config.ts';
 import { type SecretField, secretFieldsOf } from '../../../../src/kinds/vm/fields/secrets.ts';
-import { withGivenAddresses } from '../../../../src/kinds/vm/plan/given-addresses.ts';
+import { withGivenAddresses } from '../../../../src/kinds/vm/plan/choices/given-addresses.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';
 import { lineOf, MortalProcess } from '../../../../src/rehearse/trial/mortal-process.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
@@ -41,7 +41,7 @@ import {
 import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
 import type { RunEvent } from '../../../../src/state/events.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';
-import { recallState } from '../../../../src/state/recall.ts';
+import { recallState } from '../../../../src/state/recorded.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { labWorld } from './lab-world.ts';

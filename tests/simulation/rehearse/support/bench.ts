@@ -9,7 +9,7 @@ import { type Credentials, createPve, parseToken } from '../../../../src/pve/ind
 import { readCluster } from '../../../../src/rehearse/copy/read-cluster.ts';
 import { onceEach, type WatchedReads } from '../../../../src/rehearse/copy/watched-reads.ts';
 import { type Rehearsal, rehearse } from '../../../../src/rehearse/rehearse.ts';
-import { recallState } from '../../../../src/state/recall.ts';
+import { recallState } from '../../../../src/state/recorded.ts';
 import { resolved, type Scene, secretsOf, TOKEN_SECRET } from '../../engine/support/scene.ts';
 
 export interface Rehearsed {

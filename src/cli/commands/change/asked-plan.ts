@@ -1,0 +1,94 @@
+/**
+ * Commands whose plan does something that was asked for, whatever the file says: moves, snapshots and rollbacks. The plan is
+ * shown, asked about and carried out; or, with --dry-run, only shown.
+ */
+import { canceled } from '../../../base/errors.ts';
+import { observe } from '../../../engine/observe.ts';
+import type { AskedPlan } from '../../../engine/plan.ts';
+import { isEmpty, type Plan } from '../../../kinds/change.ts';
+import { recallState } from '../../../state/recorded.ts';
+import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
+import { isYes, needsYes } from '../../consent.ts';
+import { connect } from '../../stack/connect.ts';
+import { type OpenedStack, openStack } from '../../stack/open.ts';
+import { checkPlanning, privilegeWarnings, requirePlan } from '../../stack/planning.ts';
+import { conclusionOf, withStackRun } from '../../stack/run.ts';
+import { resolveSecrets } from '../../stack/secrets.ts';
+import { applyView, type Conclusion } from '../../views/change/apply.ts';
+import { planView } from '../../views/plan/plan.ts';
+import { showProblems } from '../../views/view.ts';
+
+export interface AskedOptions extends StackOptions {
+  readonly yes?: boolean;
+  readonly only?: readonly string[];
+  readonly dryRun?: boolean;
+}
+
+export interface AskedCommand {
+  readonly command: Exclude<Conclusion['command'], 'apply' | 'destroy'>;
+  /** What resumes it: `drain pve1`. */
+  readonly typed: string;
+  /** Asked unless --yes was given, with what is said if the answer is no; undefined for a command that destroys nothing. */
+  readonly question?: { readonly text: string; readonly refused: string };
+  /** Said if there is nothing to do. */
+  readonly nothing: string;
+  readonly asked: AskedPlan;
+}
+
+export async function runAsked(
+  command: AskedCommand,
+  options: AskedOptions,
+  outerDeps: CommandDeps,
+): Promise<ExitCode> {
+  const { typed, question } = command;
+  if (question && !options.yes && !options.dryRun && !outerDeps.canAsk) {
+    throw needsYes(typed, `Check the plan first, with --dry-run. Then, with --yes: ${typed}`);
+  }
+  const opened = await openStack(options, outerDeps);
+  if (options.dryRun) return show(command.asked, options, opened, outerDeps);
+  return withStackRun(opened, outerDeps, typed, async (run) => {
+    const { session, deps } = run;
+    checkPlanning({ only: options.only ?? [] }, opened.stack, session.state);
+    const plan = requirePlan(await session.planAsked(command.asked), deps);
+    showProblems(plan.warnings, deps);
+    const view = applyView(deps);
+    view.plan(plan);
+    if (isEmpty(plan)) {
+      deps.terminal.success(command.nothing);
+      return 0;
+    }
+    if (question && !options.yes && !isYes(await deps.ask(`\n${question.text} [y/N] `))) {
+      throw canceled(question.refused);
+    }
+    const conclusion = conclusionOf(command.command, await run.execute(plan), opened, session.state, plan);
+    // The same command resumes it, whichever group is changed in part.
+    view.concluded({ ...conclusion, typed, rolls: [] });
+    return conclusion.code;
+  });
+}
+
+/** Without the lock: what an unfinished run left is taken into account, but not settled. */
+async function show(
+  asked: AskedPlan,
+  options: AskedOptions,
+  opened: OpenedStack,
+  deps: CommandDeps,
+): Promise<ExitCode> {
+  const { stack, store } = opened;
+  const pve = await connect(opened, deps);
+  const { state, unfinished } = await recallState(store, stack.name);
+  checkPlanning({ only: options.only ?? [] }, stack, state);
+  const secrets = await resolveSecrets(opened, deps);
+  const reading = { pve, stack, state, secrets, ...asked.reads };
+  const observed = await observe({ ...reading, neighbours: 'never', chooseIds: false });
+  const result = asked.plan({ stack, state, observed, secrets, now: deps.clock.now() });
+  if (unfinished.length > 0) {
+    deps.terminal.log('warn', 'An earlier run is unfinished or still running. To resume it, run its command again.');
+  }
+  const made: Plan = requirePlan(result, deps);
+  const rights = isEmpty(made) ? [] : await privilegeWarnings(pve, made, stack, observed);
+  const plan = { ...made, warnings: [...made.warnings, ...rights] };
+  showProblems(plan.warnings, deps);
+  planView(deps).plan(plan);
+  return 0;
+}

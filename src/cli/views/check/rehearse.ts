@@ -1,0 +1,160 @@
+/** A rehearsal: when what happens, the end with its range, the room it takes, what would fail, and what was assumed. */
+import { commandText } from '../../../base/hint.ts';
+import { counted, printDuration } from '../../../base/values/units.ts';
+import { nameOfStep } from '../../../engine/record/run-moments.ts';
+import type { Rehearsal } from '../../../rehearse/rehearse.ts';
+import type { Interruptions, Storms, TrialFailure } from '../../../rehearse/trial/interrupt.ts';
+import type { Paint } from '../text/paint.ts';
+import { renderTable } from '../text/table.ts';
+import { chooseView, showProblems, type ViewDeps } from '../view.ts';
+
+export interface ShownRehearsal {
+  readonly stack: string;
+  readonly rehearsal: Rehearsal;
+  /** Requests to the live cluster. */
+  readonly reads: number;
+  readonly interruptions?: Interruptions;
+  readonly storms?: Storms;
+}
+
+export interface RehearsalView {
+  rehearsal(shown: ShownRehearsal): void;
+}
+
+export function rehearsalView(deps: ViewDeps): RehearsalView {
+  return chooseView<RehearsalView>(deps, {
+    human: ({ print, paint }) => ({
+      rehearsal: (shown) => {
+        print(renderRehearsal(shown, paint));
+        showProblems(shown.rehearsal.problems, deps);
+      },
+    }),
+    json: ({ print }) => ({ rehearsal: (shown) => print(documentOf(shown)) }),
+  });
+}
+
+export function documentOf({ stack, rehearsal, reads, interruptions, storms }: ShownRehearsal) {
+  const { ok, run, tookMs, fastestMs, slowestMs, peaks, order, warnings, problems, planDifferences } = rehearsal;
+  const { durations, assumptions } = rehearsal;
+  return {
+    stack,
+    ok,
+    tookMs,
+    fastestMs,
+    slowestMs,
+    run,
+    peaks,
+    order,
+    warnings,
+    problems,
+    planDifferences,
+    durations,
+    assumptions,
+    reads,
+    ...(interruptions && { interruptions }),
+    ...(storms && { storms }),
+  };
+}
+
+const GIB = 1024 ** 3;
+const gib = (bytes: number) => `${(bytes / GIB).toFixed(1)} GiB`;
+
+export function renderRehearsal(shown: ShownRehearsal, paint: Paint): string[] {
+  const { rehearsal, reads, interruptions, storms } = shown;
+  const { run, ok, tookMs, fastestMs, slowestMs, planDifferences } = rehearsal;
+  const title = (text: string) => ['', paint('bold', text)];
+  const list = (text: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : [...title(text), ...lines.map((line) => `  ${line}`)];
+  const range = `between ${printDuration(fastestMs)} and ${printDuration(slowestMs)}`;
+  const isEmptyRun = run.steps.length === 0;
+  const verdict = ok
+    ? isEmptyRun
+      ? paint('green', 'Nothing to do: an apply would change nothing.')
+      : paint('green', `The apply ends well after ${printDuration(tookMs)}, ${range}.`)
+    : paint('red', `The apply would fail: ${counted(rehearsal.problems.length, 'problem')}.`);
+  return [
+    ...(isEmptyRun ? [] : [...title('Predicted timeline'), ...timeline(rehearsal, paint)]),
+    ...list('Order of starts and restarts', orderLines(rehearsal)),
+    ...(isEmptyRun ? [] : peakLines(rehearsal, paint)),
+    ...list('Durations', rehearsal.durations),
+    ...list('Assumed', rehearsal.assumptions),
+    ...list('The rehearsed plan differs from the real one', planDifferences),
+    ...(interruptions ? ['', ...interruptionLines(interruptions, paint)] : []),
+    ...(storms ? ['', ...stormLines(storms, paint)] : []),
+    '',
+    verdict,
+    paint('dim', `${counted(reads, 'request')} to the cluster, all of them reads. Nothing was changed.`),
+  ];
+}
+
+function timeline({ run }: Rehearsal, paint: Paint): string[] {
+  const since = (at: string | undefined) =>
+    at === undefined ? '' : `+${printDuration(Date.parse(at) - Date.parse(run.startedAt ?? at))}`;
+  const rows = run.resources.map(({ address, status, startedAt, endedAt, steps }) => {
+    const longest = steps.toSorted((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0)).slice(0, 3);
+    const parts = longest
+      .filter(({ durationMs = 0 }) => durationMs >= 100)
+      .map((step) => `${nameOfStep(step)} ${printDuration(step.durationMs ?? 0)}`);
+    return [address, since(startedAt), since(endedAt), status, parts.join(', ')];
+  });
+  return renderTable(['resource', 'begins', 'ends', 'outcome', 'longest steps'], rows, paint);
+}
+
+function orderLines({ order }: Rehearsal): string[] {
+  return order.map(({ address, what, afterMs }) => `+${printDuration(afterMs)}  ${what}  ${address}`);
+}
+
+function peakLines({ peaks }: Rehearsal, paint: Paint): string[] {
+  const rows = peaks.flatMap(({ node, memory, storages }) => [
+    ...(memory.peakBytes > memory.beforeBytes ? [[node, 'memory', ...peakCells(memory)]] : []),
+    ...storages
+      .filter(({ peakBytes, beforeBytes }) => peakBytes > beforeBytes)
+      .map((peak) => [node, peak.storage, ...peakCells(peak)]),
+  ]);
+  if (rows.length === 0) return [];
+  return ['', ...renderTable(['node', 'what', 'now', 'at the peak', 'of'], rows, paint)];
+}
+
+function peakCells({
+  beforeBytes,
+  peakBytes,
+  totalBytes,
+}: {
+  beforeBytes: number;
+  peakBytes: number;
+  totalBytes: number;
+}) {
+  return [gib(beforeBytes), gib(peakBytes), gib(totalBytes)];
+}
+
+export function interruptionLines({ points, resumed, failures }: Interruptions, paint: Paint): string[] {
+  if (failures.length === 0) {
+    return [
+      paint(
+        'green',
+        `Interrupted at ${counted(points, 'point')}, ${resumed} resumed, nothing left behind, second plan empty.`,
+      ),
+    ];
+  }
+  return [
+    paint('red', `Interrupted at ${counted(points, 'point')}, ${resumed} resumed, ${failures.length} did not.`),
+    ...failures.flatMap(failureLines),
+  ];
+}
+
+function stormLines({ seeds, survived, strikes, failures }: Storms, paint: Paint): string[] {
+  const summary = `${counted(seeds, 'storm')} with ${counted(strikes, 'fault')}: ${survived} survived`;
+  return [
+    failures.length === 0 ? paint('green', `${summary}.`) : paint('red', `${summary}, ${failures.length} did not.`),
+    ...failures.flatMap(failureLines),
+  ];
+}
+
+/** A failure here is a defect of Proxwright, and the command repeats it. */
+function failureLines({ at, complaints, again }: TrialFailure): string[] {
+  return [
+    `  ${at}:`,
+    ...complaints.map((each) => `    ${each}`),
+    `    To repeat it: ${commandText('rehearse', ...again)}`,
+  ];
+}

@@ -1,0 +1,26 @@
+/**
+ * A VM that is replaced while it runs: `vm.set-aside` records the old VM under an address of its own, so that the new one can be
+ * made under the address of both, and `vm.remove-replaced` destroys the old one once the new one is ready.
+ */
+import { replacedAddress } from '../../../../base/address.ts';
+import { invariant } from '../../../../base/errors.ts';
+import type { Action, ActionContext } from '../../../action.ts';
+import type { RemoveReplacedInput } from '../../steps.ts';
+import { destroyVm } from './destroy.ts';
+
+/** For the old VM of the one that a step is about. */
+export function besideReplaced(context: ActionContext): ActionContext {
+  return context.beside(replacedAddress(context.address));
+}
+
+export const setAside: Action<object> = async (context) => {
+  const old = replacedAddress(context.address);
+  if (context.recordedOf(old) === undefined) await context.moveRecord(context.address, old);
+};
+
+export const removeReplaced: Action<RemoveReplacedInput> = async (context) => {
+  const old = besideReplaced(context);
+  const vmid = old.recorded()?.vmid;
+  invariant(vmid === undefined || vmid !== context.recorded()?.vmid, `${context.address} is VM ${vmid} itself.`);
+  if (vmid !== undefined) await destroyVm(old, { stop: 'shutdown' });
+};

@@ -1,0 +1,187 @@
+/**
+ * Reading before acting. An action reads the VM, acts if there is work, and reads again whenever the outcome is uncertain.
+ * Every read checks that the VM is still ours. How often to retry is set by the policies in `base/retry.ts`.
+ */
+import { invariant, ProxwrightError, toDiagnostic } from '../../../../base/errors.ts';
+import { Attempts, RETRIES } from '../../../../base/retry.ts';
+import { type CallOptions, isNotFound } from '../../../../pve/index.ts';
+import type { ActionContext } from '../../../action.ts';
+import { notOurs, sameVm, vmName } from '../../identity.ts';
+import { observedOf, type VmObserved } from '../../observed.ts';
+import type { VmRecord } from '../../record.ts';
+import { whileTaskLocks } from './locked.ts';
+
+type KnownVm = VmRecord & { readonly uuid: string };
+
+/** The record of a VM that has been read back once. Without one, the plan has its steps in the wrong order. */
+export function knownVm(context: ActionContext): KnownVm {
+  const recorded = context.recorded();
+  invariant(recorded?.uuid !== undefined, `${context.address} has not been made yet.`);
+  return { ...recorded, uuid: recorded.uuid };
+}
+
+/** The next change is another one, with a snapshot of its own. */
+export function changeEnded(context: ActionContext): Pick<VmRecord, 'guardedBy'> {
+  const { guardedBy = [] } = knownVm(context);
+  return guardedBy.length > 0 ? { guardedBy: [] } : {};
+}
+
+/** One read of a VM's configuration; undefined if the node has no such VM. Does not ask whether the VM runs. */
+async function readConfiguration(
+  context: ActionContext,
+  node: string,
+  vmid: number,
+  options: CallOptions = { signal: context.signal },
+): Promise<VmObserved | undefined> {
+  try {
+    const entries = await context.pve.node(node).vm(vmid).pending(options);
+    return observedOf(node, vmid, entries, false);
+  } catch (error) {
+    if (isNotFound(error, 'guest')) return undefined;
+    throw error;
+  }
+}
+
+/** Finds the VM on any node, because another client may have migrated it. Undefined if no node has the id. */
+export async function findVm(context: ActionContext, node: string, vmid: number): Promise<VmObserved | undefined> {
+  const there = await readConfiguration(context, node, vmid);
+  if (there) return there;
+  const { signal } = context;
+  const resources = await context.pve.cluster.resources({ type: 'vm' }, { signal });
+  const elsewhere = resources.find((resource) => resource.vmid === vmid && resource.node !== node)?.node;
+  return elsewhere === undefined ? undefined : readConfiguration(context, elsewhere, vmid);
+}
+
+/** A fresh read of our VM, or undefined if it is gone. Refuses another VM under the same id. */
+export async function lookIfThere(context: ActionContext): Promise<VmObserved | undefined> {
+  const known = knownVm(context);
+  context.observed.last = undefined;
+  context.observed.askedAt = context.clock.ticks();
+  const vm = await findVm(context, known.node, known.vmid);
+  if (!vm) return undefined;
+  // While Proxmox destroys a VM, only the lock is left in its configuration: there is no uuid to compare.
+  if (vm.lock === 'destroyed' && vm.uuid === undefined) return vm;
+  if (!sameVm(known, vm)) {
+    throw notOurs({ address: context.address, recorded: known, observed: vm, acted: context.observed.acted });
+  }
+  if (vm.node !== known.node) await context.learn({ node: vm.node });
+  context.observed.last = vm;
+  return vm;
+}
+
+/** A fresh read of our VM. */
+export async function look(context: ActionContext): Promise<VmObserved> {
+  const vm = await lookIfThere(context);
+  if (vm && vm.uuid !== undefined) return vm;
+  const { vmid, node } = knownVm(context);
+  throw new ProxwrightError({
+    code: 'NOT_FOUND',
+    detail: `${vmName({ vmid, node })} is gone: no node has it.`,
+    where: { address: context.address },
+    hint: 'Make a new plan: it will offer to create the VM again.',
+  });
+}
+
+/** The last read of this run, or a fresh one. Only for writes that carry its digest, or that follow a read directly. */
+export async function lastLook(context: ActionContext): Promise<VmObserved> {
+  return context.observed.last ?? look(context);
+}
+
+/**
+ * Sends a request to which Proxmox takes no digest, right after reading that the VM is still ours: everything else was asked
+ * and journaled before, and nothing happens between the two. If the id changes hands within this one round trip, no client
+ * can notice. `send` must pass the options on; it is not repeated by itself, because the next attempt has to read again.
+ * A request that destroys nothing may do with a read that was sent at most `recentMs` ago: no slower than a round trip.
+ */
+export function sendToOurs<T>(
+  context: ActionContext,
+  { node, vmid }: Pick<VmObserved, 'node' | 'vmid'>,
+  send: (options: CallOptions, observed: VmObserved) => Promise<T>,
+  { recentMs = 0 }: { readonly recentMs?: number } = {},
+): Promise<T> {
+  const known = knownVm(context);
+  return context.pve.inOneSlot(async (options) => {
+    // Short, so that the time of the journaled intent is that of the request.
+    const observed =
+      recentLook(context, recentMs) ??
+      (await readConfiguration(context, node, vmid, { ...options, timeoutMs: IDENTITY_MS, attempts: 1 }));
+    if (!observed) throw goneMeanwhile(context, { node, vmid });
+    if (!sameVm(known, observed)) {
+      throw notOurs({ address: context.address, recorded: known, observed, acted: context.observed.acted });
+    }
+    context.observed.acted = true;
+    return send({ ...options, attempts: 1 }, observed);
+  }, context.signal);
+}
+
+const IDENTITY_MS = 15_000;
+
+/** Counted from when it was asked: a slow answer may be outdated when it arrives. */
+function recentLook({ clock, observed: { last, askedAt } }: ActionContext, recentMs: number): VmObserved | undefined {
+  return askedAt !== undefined && clock.ticks() - askedAt < recentMs ? last : undefined;
+}
+
+/** The next round finds out where it is. */
+function goneMeanwhile(context: ActionContext, vm: Pick<VmObserved, 'node' | 'vmid'>): ProxwrightError {
+  return new ProxwrightError({
+    code: 'CONFIG_CHANGED',
+    detail: `${vmName(vm)} is no longer there: it was removed or moved a moment ago.`,
+    where: { address: context.address },
+    hint: 'Make a new plan.',
+  });
+}
+
+/** Call after a write: it has outdated every earlier read. */
+export function forgetObserved(context: ActionContext): void {
+  context.observed.last = undefined;
+}
+
+/** `again`: something was done and more is left. `stuck`: waiting would not help. */
+export type RoundEnd = 'done' | 'again' | { readonly stuck: ProxwrightError };
+
+export async function inRounds(context: ActionContext, what: string, round: () => Promise<RoundEnd>): Promise<void> {
+  const vm = () => context.recorded();
+  const end = await whileTaskLocks(context, `${what} ${context.address}`, vm, async () => {
+    const patience = context.pve.reach.patience(context.signal);
+    const rounds = new Attempts(RETRIES.round, context);
+    for (;;) {
+      try {
+        const outcome = await round();
+        if (outcome !== 'again') return outcome;
+        const stuck = restless(context, what);
+        if (rounds.next(stuck) === undefined) return { stuck };
+      } catch (error) {
+        forgetObserved(context);
+        if (await patience.again(error)) continue;
+        if (rounds.next(error) === undefined) throw error;
+        context.log.log('debug', `${context.address}: ${what}: looking again`, {
+          round: rounds.failed,
+          code: toDiagnostic(error).code,
+        });
+      }
+    }
+  });
+  // Thrown here because `whileBusy` would retry it as a lock.
+  if (typeof end === 'object') throw end.stuck;
+}
+
+/** Repeats a read while nothing answers. */
+export async function patiently<T>(context: ActionContext, ask: () => Promise<T>): Promise<T> {
+  const patience = context.pve.reach.patience(context.signal);
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(await patience.again(error))) throw error;
+    }
+  }
+}
+
+function restless(context: ActionContext, what: string): ProxwrightError {
+  return new ProxwrightError({
+    code: 'CONFIG_CHANGED',
+    detail: `${what}: after ${RETRIES.round.attempts} rounds the configuration still is not as desired; another client keeps changing it.`,
+    where: { address: context.address },
+    hint: 'Find out who else manages this VM, then make a new plan.',
+  });
+}

@@ -1,0 +1,127 @@
+/**
+ * Which IDs the machines of a plan get. Proxmox reserves nothing, so apply may have to choose again; until then a plan shows
+ * what it will use. Also used while the cluster is read, to know which IDs to ask about. Pure.
+ */
+import type { Diagnostic } from '../../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../../base/errors.ts';
+import { counted } from '../../../../base/values/units.ts';
+import { VMID_MAX } from '../../../../pve/index.ts';
+import { machinesOf } from '../../../machines.ts';
+import type { Observed } from '../../../observed.ts';
+import type { StackState } from '../../../recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../../../stack.ts';
+import { whereOf } from '../../where.ts';
+
+export interface PlannedIdsInput {
+  readonly stack: Pick<ResolvedStack, 'templates' | 'vms'>;
+  readonly state: StackState;
+  readonly observed: Pick<Observed, 'guests' | 'takenIds' | 'nextId'>;
+  /** False: the choice is left to apply. */
+  readonly isActive?: boolean;
+}
+
+export class PlannedIds {
+  readonly #input: PlannedIdsInput;
+  /** IDs that the file gives to one machine, that the state records, or that were chosen. */
+  readonly #holders = new Map<number, string>();
+  /** The nth ID of a range, which belongs to member n as long as it is free. */
+  readonly #preferred: ReadonlySet<number>;
+  /** Where to continue in a range that several machines share. */
+  readonly #ranges = new Map<readonly number[], { readonly ids: readonly number[]; at: number }>();
+  #next: number | undefined;
+  readonly #exhausted = new Map<string, ResolvedVm[]>();
+
+  constructor(input: PlannedIdsInput) {
+    this.#input = input;
+    const { stack, state, observed } = input;
+    this.#next = observed.nextId;
+    const machines = machinesOf(stack);
+    for (const [address, { vmid }] of Object.entries(state.vms)) this.#holders.set(vmid, address);
+    for (const { address, fields } of machines) if (fields.vmid !== undefined) this.#holders.set(fields.vmid, address);
+    this.#preferred = new Set(machines.flatMap(({ vmids, number }) => vmids?.[number - 1] ?? []));
+  }
+
+  /** Undefined where it is left to apply; `none` where no ID of its range is free. `freedId`: its own, free by then. */
+  choose(vm: ResolvedVm, freedId?: number): number | 'none' | undefined {
+    if (vm.fields.vmid !== undefined) return vm.fields.vmid;
+    if (this.#input.isActive === false) return undefined;
+    const chosen = this.#firstFree(vm, freedId);
+    if (chosen !== undefined) this.#holders.set(chosen, vm.address);
+    else if (vm.vmids) this.#exhausted.set(vm.group, [...(this.#exhausted.get(vm.group) ?? []), vm]);
+    return chosen ?? (vm.vmids ? 'none' : undefined);
+  }
+
+  /** An ID of the VM's range that nothing else will need, for a VM that exists for a while; undefined if there is none. */
+  spare(vm: ResolvedVm, holder: string): number | undefined {
+    const found = vm.vmids?.findLast(
+      (id) => !this.#preferred.has(id) && !this.#holders.has(id) && this.#isFree(id, vm),
+    );
+    if (found !== undefined) this.#holders.set(found, holder);
+    return found;
+  }
+
+  /** Ranges with too few free IDs, each once. */
+  problems(): Diagnostic[] {
+    return [...this.#exhausted.values()].flatMap((vms) => {
+      const [first] = vms;
+      return first ? [this.#noneLeft(first, vms)] : [];
+    });
+  }
+
+  #firstFree(vm: ResolvedVm, freedId: number | undefined): number | undefined {
+    // An interrupted run may have sent a request with the ID that it recorded.
+    const recorded = this.#input.state.vms[vm.address];
+    const begun = recorded?.uuid === undefined ? recorded?.vmid : undefined;
+    // An interrupted run destroyed the VM that this one replaces.
+    const replaced = this.#input.state.outages?.[vm.address]?.keeps?.vmid;
+    const own = vm.vmids?.[vm.number - 1];
+    const allowed = (id: number | undefined) => id !== undefined && (vm.vmids?.includes(id) ?? true);
+    const first = [freedId, begun, replaced, own].find((id) => allowed(id) && this.#isFree(id ?? 0, vm, freedId));
+    return first ?? (vm.vmids ? this.#nextInRange(vm, vm.vmids) : this.#nextOfAll(vm));
+  }
+
+  #nextInRange(vm: ResolvedVm, vmids: readonly number[]): number | undefined {
+    const range = this.#ranges.get(vmids) ?? {
+      ids: [...vmids.filter((id) => !this.#preferred.has(id)), ...vmids.filter((id) => this.#preferred.has(id))],
+      at: 0,
+    };
+    this.#ranges.set(vmids, range);
+    while (range.at < range.ids.length && !this.#isFree(range.ids[range.at] ?? 0, vm)) range.at++;
+    return range.ids[range.at];
+  }
+
+  #nextOfAll(vm: ResolvedVm): number | undefined {
+    if (this.#next === undefined) return undefined;
+    while (this.#next <= VMID_MAX && !this.#isFree(this.#next, vm)) this.#next++;
+    return this.#next <= VMID_MAX ? this.#next : undefined;
+  }
+
+  #isFree(id: number, vm: ResolvedVm, freedId?: number): boolean {
+    const { guests, takenIds } = this.#input.observed;
+    const holder = this.#holders.get(id);
+    if (holder !== undefined && holder !== vm.address) return false;
+    return id === freedId || (!guests.has(id) && !takenIds.has(id));
+  }
+
+  #noneLeft(vm: ResolvedVm, vms: readonly ResolvedVm[]): Diagnostic {
+    const { vmids = [] } = vm;
+    const { guests, takenIds } = this.#input.observed;
+    const others = vms.length > 1 ? ` and ${counted(vms.length - 1, 'other VM')} of its group` : '';
+    const holders = vmids.slice(0, SHOWN).map((id) => {
+      const guest = guests.get(id);
+      const known = this.#holders.get(id);
+      if (known !== undefined) return `${id} is for ${known}`;
+      if (guest) return `${id} belongs to "${guest.name ?? '(no name)'}" on ${guest.node}`;
+      return `${id} belongs to ${takenIds.has(id) ? 'a guest that the token may not see' : 'another guest'}`;
+    });
+    const rest = vmids.length > SHOWN ? `, and ${vmids.length - SHOWN} more are taken` : '';
+    return new ProxwrightError({
+      code: 'VMID_TAKEN',
+      where: whereOf(vm, 'vmids'),
+      detail: `No ID of "vmids" is left for ${vm.address}${others}: ${holders.join(', ')}${rest}.`,
+      hint: 'Widen vmids, or remove guests that you no longer need.',
+    }).diagnostic;
+  }
+}
+
+const SHOWN = 8;

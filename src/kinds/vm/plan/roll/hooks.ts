@@ -1,0 +1,58 @@
+/** Which hooks the steps of a VM get: before it goes down, and after it is ready again. Pure. */
+import { type Address, covers } from '../../../../base/address.ts';
+import type { HookChoice, PlannedHook } from '../../../change.ts';
+import type { HookMoment, OutageRecord } from '../../../outage.ts';
+import type { Step } from '../../../step.ts';
+import type { VmFields } from '../../fields/index.ts';
+import { type HookFields, hookTimeoutMs, withHookValues } from '../../fields/lifecycle/hooks.ts';
+import { type HookInput, vmStep } from '../../steps.ts';
+
+export interface HookedVm {
+  readonly address: Address;
+  /** `vm.worker`. */
+  readonly group: string;
+  readonly name: string;
+  readonly hooks: HookFields | undefined;
+  readonly nics: VmFields['nics'] | undefined;
+  readonly change: HookInput['change'];
+  /** That an earlier run began and did not end. */
+  readonly open: OutageRecord | undefined;
+  /** `before_stop` is about the old VM, beside which the new one has been made. */
+  readonly ofReplaced?: boolean;
+}
+
+/** Undefined where the file has none, a run has finished it already, or none is to run. */
+export function hookStep(vm: HookedVm, moment: HookMoment, choice: HookChoice = {}): Step | undefined {
+  const hook = vm.hooks?.[moment];
+  const status = vm.open?.hooks[moment];
+  if (!hook || choice.off || status === 'done') return undefined;
+  const names = (selectors: readonly string[] = []) => selectors.some((selector) => covers(selector, vm.address));
+  const isUnknown = status === 'started' && hook.repeatable !== true && !names(choice.again);
+  const input: HookInput = {
+    moment,
+    run: hook.run,
+    timeoutMs: hookTimeoutMs(hook),
+    group: vm.group,
+    change: vm.change,
+    ...(vm.nics && { nics: vm.nics }),
+    ...(vm.ofReplaced && { ofReplaced: true as const }),
+    ...(isUnknown && (names(choice.done) ? { countsAsDone: true as const } : { endUnknown: true as const })),
+  };
+  return vmStep(vm.address, 'vm.hook', input, { part: moment });
+}
+
+/** For people: with the name of the VM, and other names as the file has them. */
+export function plannedHooks(steps: readonly Step[], name: string): readonly PlannedHook[] {
+  return steps
+    .filter(({ action }) => action === 'vm.hook')
+    .map(({ input }) => {
+      const { moment, run, timeoutMs, endUnknown, countsAsDone } = input as HookInput; // the input of its action
+      return {
+        moment,
+        run: run.map((argument) => withHookValues(argument, (each) => (each === 'name' ? name : undefined))),
+        timeoutMs,
+        ...(endUnknown && { endUnknown }),
+        ...(countsAsDone && { countsAsDone }),
+      };
+    });
+}
