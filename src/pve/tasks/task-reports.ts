@@ -53,6 +53,11 @@ export function fractionIn(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
+/** `trying to acquire cfs lock 'storage-nfs' ...`: of a shared storage, tried once a second. Locks of a node take moments. */
+export function waitedForLock(lines: readonly string[]): boolean {
+  return lines.some((line) => /^trying to acquire cfs lock /.test(line));
+}
+
 /** Lines that only say how far a copy or download was: of a failure they hide the reason. */
 export function withoutProgress(lines: readonly string[]): string[] {
   return lines.filter((line) => !COPIED.test(line) && !FETCHED.test(line));

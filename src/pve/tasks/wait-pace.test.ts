@@ -103,6 +103,39 @@ describe('the next poll', () => {
     }
   });
 
+  describe('of several tasks that are alike, one after another', () => {
+    /** How long each wait took. */
+    async function waits(answers: Scene['answers'], count: number, type = 'qmclone') {
+      const { wait, clock } = scene({ answers, upid: upidOf(type, '9000') });
+      const ms: number[] = [];
+      for (let task = 0; task < count; task++) {
+        const start = clock.ticks();
+        await wait();
+        ms.push(clock.ticks() - start);
+      }
+      return ms;
+    }
+
+    it('comes sooner while they are over at their first poll', async () => {
+      expect(await waits(polls(1), 5)).toEqual([1000, 500, 250, 250, 250]);
+    });
+
+    it('comes no sooner than a start can be over', async () => {
+      expect(await waits(polls(1), 3, 'qmstart')).toEqual([1000, 1000, 1000]);
+    });
+
+    it('comes no sooner than a task like them was seen running', async () => {
+      // As if each took 0.9 s.
+      expect(await waits([...polls(1), ...polls(3), ...polls(1)], 6)).toEqual([1000, 1100, 1100, 925, 925, 925]);
+    });
+
+    it('comes later again when they take longer', async () => {
+      expect(await waits([...polls(1), ...polls(1), ...polls(1), ...polls(5), ...polls(1)], 5)).toEqual([
+        1000, 500, 250, 2026, 2026,
+      ]);
+    });
+  });
+
   it('does not judge the clone of a template by the clone of another', async () => {
     const { times, wait } = scene({ answers: [...polls(3), ...polls(1)], upid: upidOf('qmclone', '9000') });
     await wait();
@@ -120,6 +153,26 @@ describe('the next poll', () => {
     const { times, wait } = scene({ answers: polls(3), news: [[percent(100)]] });
     await wait({ onProgress });
     expect(times).toEqual([250, 500, 750]);
+  });
+
+  it('comes soon if a copy began late: its first report tells little, the second its speed', async () => {
+    const lock = "trying to acquire cfs lock 'storage-nfs' ...";
+    const news = [[lock], [], [], [percent(10)], [percent(60)]];
+    const { times, wait } = scene({ answers: polls(6), news });
+    await wait({ onProgress });
+    // Judged from the start of the task, the first report means 18 s. The two reports are 2 s apart for a half.
+    expect(times).toEqual([250, 600, 1090, 1776, 3776, 5448]);
+    const short = scene({ answers: polls(3), news: [[lock, percent(10)]] });
+    await short.wait({ onProgress });
+    expect(short.times.slice(0, 2)).toEqual([250, 2545]);
+  });
+
+  it('is at most as far away as the task is old once a further disk is copied', async () => {
+    const news = [[percent(50)], [], [percent(1)], [percent(51)]];
+    const { times, wait } = scene({ answers: polls(5), news });
+    await wait({ onProgress });
+    // From the start of the task, 1 % after 0.8 s means 76 s.
+    expect(times).toEqual([250, 509, 759, 2759, 4791]);
   });
 
   it('does not depend on lines without progress', async () => {

@@ -34,6 +34,7 @@ import {
   readLastLogLine,
   type TaskEnd,
   type TaskProgress,
+  waitedForLock,
   withoutProgress,
 } from './task-reports.ts';
 
@@ -122,6 +123,7 @@ class Watch {
   #unclearLooks = 0;
   #linesSeen = 0;
   #polledAt: Ticks | undefined;
+  #runningMs: number | undefined;
   #hasFraction = false;
   /** Consecutive responses that make no sense. */
   readonly #answers: Attempts;
@@ -207,6 +209,7 @@ class Watch {
       return undefined;
     }
     this.#unknownSince = undefined;
+    if (observation.kind === 'running') this.#runningMs = now - this.#startedAt;
     if (observation.kind !== 'ended') return undefined;
     if (observation.end.kind !== 'unclear') return observation.end;
     this.#unclearLooks++;
@@ -224,7 +227,7 @@ class Watch {
     });
     switch (end.kind) {
       case 'ok':
-        this.#deps.durations.ended(upid, waitedMs);
+        this.#deps.durations.ended(upid, { overMs: waitedMs, runningMs: this.#runningMs });
         if (this.#hasFraction) this.#options.onProgress?.({ upid, elapsedMs: waitedMs, lines: [], fraction: 1 });
         return { upid, outcome: 'ok', warnings: 0, log: [], waitedMs };
       case 'warnings': {
@@ -262,6 +265,7 @@ class Watch {
   #report(lines: readonly string[], onProgress: (progress: TaskProgress) => void): void {
     const fraction = fractionIn(lines);
     const elapsedMs = this.#deps.clock.ticks() - this.#startedAt;
+    if (waitedForLock(lines)) this.#pace.waited();
     if (fraction !== undefined) this.#pace.progressed(fraction);
     this.#hasFraction ||= fraction !== undefined;
     onProgress({ upid: this.context.upid, elapsedMs, lines, ...(fraction !== undefined && { fraction }) });
