@@ -15,6 +15,7 @@ import { fieldsOfVm } from '../import/fields.ts';
 import { takeOver } from '../import/take-over.ts';
 import { type FoundVm, foundVm } from './families.ts';
 import { type FitInput, type Fitted, fitText, UnfitVms } from './fit.ts';
+import { knownTemplates } from './origin.ts';
 import { type AdoptedText, extendedText, newStackText, type Place } from './stack-text.ts';
 import { type Adoptable, type Choice, type Guest, type Survey, survey } from './survey.ts';
 
@@ -47,13 +48,19 @@ export async function planAdoption(input: AdoptInput): Promise<Adoption | Survey
   setMaxListeners(0, signal);
   let found = await survey({ pve, signal, state, stackName: stack.name }, guests, choice);
   const ha = await readHa(pve, signal);
+  const inFull = new Set<number>();
   while (found.taken.length > 0) {
-    const adopted = composed(input, foundVms(found, ha));
+    const vms = foundVms(found, ha).map((vm) => (inFull.has(vm.vmid) ? { ...vm, inherited: new Set<string>() } : vm));
+    const adopted = composed(input, vms);
     try {
       return { ...(await fitted(input, found, ha, adopted)), survey: found, ha, places: adopted.places };
     } catch (error) {
       if (!(error instanceof UnfitVms)) throw error;
-      found = without(found, adopted, error);
+      const unfit = adopted.places.filter(({ address }) => error.problems.has(address)).map(({ vm }) => vm);
+      // A rule may need a value that only the template has: then every value is written.
+      const shortened = unfit.filter(({ inherited }) => inherited.size > 0);
+      for (const { vmid } of shortened) inFull.add(vmid);
+      if (shortened.length === 0) found = without(found, adopted, error);
     }
   }
   return found;
@@ -98,13 +105,15 @@ function fitted(
 }
 
 /** The chosen VMs as a file describes them. */
-export function foundVms({ taken, guests }: Survey, ha: Adoption['ha']): FoundVm[] {
-  const templates = guests.filter(({ isTemplate }) => isTemplate);
-  // A name finds the template on the node of the VM.
-  const isOnly = ({ name, node }: Guest) =>
-    templates.filter((each) => each.name === name && each.node === node).length === 1;
-  const names = new Map(templates.filter(isOnly).map(({ vmid, name }) => [vmid, name]));
-  return taken.map((vm) => foundVm(vm, fieldsOfVm(vm, ha.ok ? ha.value.get(vm.vmid) : undefined), names));
+export function foundVms({ taken, guests, templates }: Survey, ha: Adoption['ha']): FoundVm[] {
+  const known = knownTemplates(templates);
+  const pools = new Map(guests.map(({ vmid, pool }) => [vmid, pool]));
+  return taken.map((vm) =>
+    foundVm(vm, fieldsOfVm(vm, ha.ok ? ha.value.get(vm.vmid) : undefined), {
+      templates: known,
+      pool: pools.get(vm.vmid),
+    }),
+  );
 }
 
 function composed({ stack, state, text, claims }: AdoptInput, vms: readonly FoundVm[]): AdoptedText {
@@ -117,7 +126,7 @@ function composed({ stack, state, text, claims }: AdoptInput, vms: readonly Foun
       const isMember = parseAddress(address)?.key !== undefined;
       return [fields.name, { address, group, ...(isMember && { number }) }] as const;
     });
-  return extendedText(text, claims ? vms : vms.map(unclaimed), new Map(declared));
+  return extendedText(text, stack.name, claims ? vms : vms.map(unclaimed), new Map(declared));
 }
 
 function unclaimed(vm: FoundVm): FoundVm {

@@ -6,11 +6,11 @@ import { leavesOf, type Tree, treeOf } from './shared-values.ts';
 let next = 100;
 const vm = (name: string, fields: Tree = {}, node = 'pve1'): FoundVm => {
   const vmid = next++;
-  return { vmid, name, node, leaves: leavesOf({ name, vmid, node, ...fields }), leftOut: [] };
+  return { vmid, name, node, leaves: leavesOf({ name, vmid, node, ...fields }), inherited: new Set(), leftOut: [] };
 };
 
 const shapes = (vms: readonly FoundVm[], taken: string[] = []) =>
-  families(vms, taken).map(({ key, members, series }) => [key, members.length, series?.numbers]);
+  families(vms, { taken }).map(({ key, members, series }) => [key, members.length, series?.numbers]);
 
 describe('families of VMs', () => {
   it.each([

@@ -2,9 +2,9 @@
  * Families of VMs: those whose names differ by a number and that are nearly alike become a group, as a person would write
  * it. Pure.
  */
-import { drivesOf } from '../../kinds/vm/config/disks.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import type { ImportedFields } from '../import/fields.ts';
+import { inheritedPaths, type KnownTemplate, originOf, referenceTo } from './origin.ts';
 import { isSame, type Leaves, leavesOf } from './shared-values.ts';
 
 /** A VM to be adopted, as a stack file describes it. */
@@ -13,6 +13,8 @@ export interface FoundVm {
   readonly name: string;
   readonly node: string;
   readonly leaves: Leaves;
+  /** Paths of values that a clone of its template has anyway. */
+  readonly inherited: ReadonlySet<string>;
   readonly leftOut: readonly string[];
 }
 
@@ -38,29 +40,37 @@ const OWN = /^(name|vmid|node|nics\.[^.]+\.(mac|ipv[46]\.address)|description)$/
 /** Two members of a family may differ in this many fields. */
 const MAY_DIFFER = 4;
 
-/** `templates`: names by id, of those that can be named without ambiguity. */
+/** `pool`: a part of the list of guests, not of the configuration. */
 export function foundVm(
-  { vmid, node, current }: VmObserved,
+  observed: VmObserved,
   { written, fields, leftOut }: ImportedFields,
-  templates: ReadonlyMap<number, string>,
+  { templates, pool }: { readonly templates: readonly KnownTemplate[]; readonly pool?: string | undefined },
 ): FoundVm {
-  const template = linkedTo(current);
-  const origin = template !== undefined && templates.has(template);
-  const clone = origin ? { clone: { template: templates.get(template) ?? template, mode: 'linked' } } : {};
-  return { vmid, node, name: fields.name, leaves: leavesOf({ ...written, ...clone }), leftOut };
+  const { vmid, node } = observed;
+  const own = leavesOf(written);
+  const origin = originOf(observed, own, templates);
+  const clone = origin && {
+    clone: { template: referenceTo(origin.template, templates, node), ...(origin.isLinked && { mode: 'linked' }) },
+  };
+  return {
+    vmid,
+    node,
+    name: fields.name,
+    leaves: leavesOf({ ...written, ...(pool !== undefined && { pool }), ...clone }),
+    inherited: origin ? inheritedPaths(own, origin.template) : new Set(),
+    leftOut,
+  };
 }
 
-/** A linked clone names the volume that it builds on, and with it the template. */
-function linkedTo(current: ReadonlyMap<string, string>): number | undefined {
-  const drive = drivesOf(current).find(({ file }) => BASE.test(file));
-  return drive && Number(BASE.exec(drive.file)?.[1]);
+export interface KeyOptions {
+  readonly stackName?: string;
+  /** Keys that the file has already. */
+  readonly taken?: Iterable<string>;
 }
 
-const BASE = /[:/]base-(\d+)-disk-\d+[^/]*\//;
-
-/** `taken`: keys that the file has already. */
-export function families(vms: readonly FoundVm[], taken: Iterable<string> = []): Family[] {
+export function families(vms: readonly FoundVm[], { stackName = '', taken = [] }: KeyOptions = {}): Family[] {
   const keys = new Set(taken);
+  const keyOf = (name: string) => newKey(shortened(name, stackName), keys);
   const stems = new Map<string, (FoundVm & { readonly parts: NameParts })[]>();
   const single: FoundVm[] = [];
   for (const vm of [...vms].sort((a, b) => a.vmid - b.vmid)) {
@@ -68,7 +78,9 @@ export function families(vms: readonly FoundVm[], taken: Iterable<string> = []):
     if (!parts) single.push(vm);
     else {
       const stem = `${parts.prefix}\0${parts.suffix}`;
-      stems.set(stem, [...(stems.get(stem) ?? []), { ...vm, parts }]);
+      const members = stems.get(stem) ?? [];
+      members.push({ ...vm, parts });
+      stems.set(stem, members);
     }
   }
   const found: Family[] = [];
@@ -77,10 +89,10 @@ export function families(vms: readonly FoundVm[], taken: Iterable<string> = []):
     for (const cluster of alike.sort((a, b) => b.length - a.length)) {
       const [first] = cluster;
       if (!first || cluster.length === 1) single.push(...cluster);
-      else found.push({ key: newKey(first.parts.prefix, keys), members: cluster, series: seriesOf(cluster) });
+      else found.push({ key: keyOf(first.parts.prefix), members: cluster, series: seriesOf(cluster) });
     }
   }
-  return [...found, ...single.map((vm) => ({ key: newKey(vm.name, keys), members: [vm] }))].sort(
+  return [...found, ...single.map((vm) => ({ key: keyOf(vm.name), members: [vm] }))].sort(
     (a, b) => (a.members[0]?.vmid ?? 0) - (b.members[0]?.vmid ?? 0),
   );
 }
@@ -121,6 +133,12 @@ function seriesOf(members: readonly (FoundVm & { readonly parts: NameParts })[])
   const { prefix = '', suffix = '' } = members[0]?.parts ?? {};
   const isCounted = members.every(({ parts }, index) => parts.digits === String(index + 1));
   return { prefix, suffix, numbers: isCounted ? 'count' : members.map(({ parts }) => parts.digits) };
+}
+
+/** In the stack "lab", the key of lab-web is web. */
+function shortened(name: string, stackName: string): string {
+  const rest = name.startsWith(`${stackName}-`) ? name.slice(stackName.length + 1) : '';
+  return /[A-Za-z]/.test(rest) ? rest : name;
 }
 
 /** A key that the schema accepts and nothing else has. */

@@ -41,8 +41,9 @@ export async function fitText({ adopted, file, resolve, untruePaths }: FitInput)
     if (!stack) throw unreadable(adopted, file, diagnostics);
     const unfit = new Map<Address, readonly string[]>();
     let isChanged = false;
+    const declared = new Map(stack.vms.map((vm) => [vm.address, vm.fields]));
     for (const place of adopted.places) {
-      const fields = stack.vms.find(({ address }) => address === place.address)?.fields;
+      const fields = declared.get(place.address);
       const paths = fields ? untruePaths(place, fields) : [];
       for (const path of paths) isChanged = corrected(adopted, place, path) || isChanged;
       if (paths.length > 0) unfit.set(place.address, paths);

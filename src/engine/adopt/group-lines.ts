@@ -36,7 +36,11 @@ export function groupLines(family: Family): GroupLines {
   const ranges = addressLeaves(own);
   const inRange = (path: string) => ranges.has(`${path}es`);
   const alone = own.map((leaves) => new Map([...leaves].filter(([path]) => !inRange(path))));
-  const { shared, rests } = factored(alone, ({ having, lacking }) => having > lacking);
+  const { shared, rests } = factored(
+    alone,
+    ({ having, lacking }) => having > lacking,
+    members.map(({ leaves }) => leaves),
+  );
   const overrides = rests.flatMap((rest, index): [number, Leaves][] => (rest.size === 0 ? [] : [[index + 1, rest]]));
   return { family, head, shared: new Map([...placeOf(members), ...shared, ...ranges]), overrides: new Map(overrides) };
 }
@@ -65,8 +69,13 @@ function addressLeaves(members: readonly Leaves[]): Map<string, unknown> {
   );
 }
 
+/** What has to be said of it: not its identity and place, and not what it has from its template. */
+function ownLeaves(vm: FoundVm): Map<string, unknown> {
+  return new Map([...allLeaves(vm)].filter(([path]) => !vm.inherited.has(path)));
+}
+
 /** Without identity and place, and without what is so anyway. */
-export function ownLeaves({ leaves }: FoundVm): Map<string, unknown> {
+export function allLeaves({ leaves }: FoundVm): Map<string, unknown> {
   return new Map([...leaves].filter(([path, value]) => !NOT_SHARED.test(path) && !isGivenAnyway(path, value)));
 }
 
@@ -92,14 +101,18 @@ export function withDefaults(groups: readonly GroupLines[]): {
   readonly groups: readonly GroupLines[];
 } {
   const { shared, rests } = factored(
-    groups.map((group) => new Map([...group.shared].filter(([path]) => !PER_GROUP.test(path)))),
-    ({ having, lacking }) => groups.length > 1 && having - 1 - lacking > 0,
+    groups.map((group) => group.shared),
+    ({ having, lacking }, path) =>
+      !PER_GROUP.test(path) &&
+      having > 1 &&
+      having * 2 > groups.length &&
+      lacking <= (OF_ALL_OR_NONE.test(path) ? 0 : having / NEARLY_ALL),
+    groups.map(({ family: { members } }) => inCommon(members)),
   );
   return {
     defaults: shared,
     groups: groups.map((group, index) => {
-      const kept = [...group.shared].filter(([path]) => PER_GROUP.test(path));
-      const rest = new Map([...kept, ...(rests[index] ?? [])]);
+      const rest = new Map(rests[index] ?? []);
       // The list of nodes takes the place of the one node.
       if (rest.has('nodes') && rest.get('node') === null) rest.delete('node');
       return { ...group, shared: rest };
@@ -107,5 +120,18 @@ export function withDefaults(groups: readonly GroupLines[]): {
   };
 }
 
+/** A default that many VMs have to take back helps no reader: at most one in so many. */
+const NEARLY_ALL = 5;
+
+/** What all members have, with or without a line for it. */
+function inCommon([first, ...others]: readonly FoundVm[]): Leaves {
+  return new Map(
+    [...(first?.leaves ?? [])].filter(([path, value]) => others.every(({ leaves }) => isSame(leaves.get(path), value))),
+  );
+}
+
 /** What belongs to one group even if another has the same. */
-const PER_GROUP = /^(description|nodes|power|nics\.[^.]+\.ipv[46]\.(address|addresses)|clone\..*)$/;
+const PER_GROUP = /^(description|nodes|nics\.[^.]+\.ipv[46]\.(address|addresses))$/;
+
+/** A default that some VMs have to take back would be read as a statement about them. */
+const OF_ALL_OR_NONE = /^(power|pool|clone\..*)$/;

@@ -20,8 +20,9 @@ export interface RecordInput extends Omit<EditDeps, 'stackName'> {
 /** Returns what could not be found out, for the user. */
 export async function recordAdopted(input: RecordInput): Promise<string[]> {
   const { stack, vms, ha } = input;
+  const inFile = new Map(stack.vms.map((vm) => [vm.address, vm]));
   const subjects = vms.map(({ address, observed }) => {
-    const declared = stack.vms.find((vm) => vm.address === address);
+    const declared = inFile.get(address);
     return { address, observed, fields: declared?.fields, sensitive: declared?.sensitive };
   });
   const addresses = await knownAddresses(input, subjects);

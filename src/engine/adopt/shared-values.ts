@@ -44,10 +44,12 @@ export interface Factored {
   readonly rests: readonly Leaves[];
 }
 
-/** `saves`: whether a value that `having` of them have and `lacking` of them have nothing for is worth sharing. */
+/** `saves`: whether a value that `having` of them have and `lacking` of them have nothing for is worth sharing.
+ *  `known`: also values that need no line. */
 export function factored(
   all: readonly Leaves[],
-  saves: (counts: { readonly having: number; readonly lacking: number }) => boolean,
+  saves: (counts: { readonly having: number; readonly lacking: number }, path: string) => boolean,
+  known: readonly Leaves[] = all,
 ): Factored {
   const shared = new Map<string, unknown>();
   for (const path of new Set(all.flatMap((leaves) => [...leaves.keys()]))) {
@@ -56,23 +58,25 @@ export function factored(
     // A device that only some of them have is no common value, however many of its settings they share.
     const slot = SLOT.exec(path)?.[0];
     if (slot !== undefined && all.some((leaves) => !hasBelow(leaves, slot))) continue;
-    if (saves({ having, lacking })) shared.set(path, value);
+    if (saves({ having, lacking }, path)) shared.set(path, value);
   }
-  return { shared, rests: all.map((leaves) => beyond(leaves, shared)) };
+  return { shared, rests: all.map((leaves, index) => beyond(leaves, shared, known[index])) };
 }
 
 /** A device of a VM: the list that it is in, and its slot. */
 export const SLOT = /^(disks|nics|usb|pci|serial|virtiofs|numa_nodes)\.[^.]+/;
 
-/** What has to be written beside `shared` to get `leaves`. */
-export function beyond(leaves: Leaves, shared: Leaves): Leaves {
+/** What has to be written beside `shared` to get `leaves`; rather a known value than `null`. */
+function beyond(leaves: Leaves, shared: Leaves, known: Leaves = leaves): Leaves {
   const rest = new Map([...leaves].filter(([path, value]) => !shared.has(path) || !isSame(shared.get(path), value)));
   for (const path of shared.keys()) {
-    if (leaves.has(path)) continue;
-    // `null` removes a whole branch, if nothing of it is there.
     const steps = path.split('.');
     const branches = steps.map((_, index) => steps.slice(0, index + 1).join('.'));
-    rest.set(branches.find((branch) => !hasBelow(leaves, branch)) ?? path, null);
+    // A single value takes the place of a map, and a map that of a single value: `dhcp`, or an address.
+    if (branches.some((branch) => leaves.has(branch)) || hasBelow(leaves, path)) continue;
+    // `null` removes a whole branch, if nothing of it is there.
+    if (known.has(path)) rest.set(path, known.get(path));
+    else rest.set(branches.find((branch) => !hasBelow(leaves, branch) && !hasBelow(known, branch)) ?? path, null);
   }
   return rest;
 }

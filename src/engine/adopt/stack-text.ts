@@ -2,13 +2,25 @@
  * The stack file of adopted VMs: a new one, or an existing one with what it lacks. Each VM gets an address, and a place in the
  * file where its own values go. Pure.
  */
-import { type Document, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar, stringify, YAMLMap } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  type Scalar,
+  stringify,
+  visit,
+  YAMLMap,
+} from 'yaml';
 import { type Address, vmAddress } from '../../base/address.ts';
-import { visibleText } from '../../base/text/safe-text.ts';
-import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
+import { escapedUnsafe, safeJson, visibleLine, visibleText } from '../../base/text/safe-text.ts';
 import { type FoundVm, families } from './families.ts';
 import { type GroupLines, groupLines, withDefaults } from './group-lines.ts';
+import { inOrder } from './order.ts';
 import { addressesIn, addressRanges, idRanges, idsIn } from './ranges.ts';
+import { remarksOn } from './remarks.ts';
 import { type Tree, treeOf } from './shared-values.ts';
 
 type Path = readonly (string | number)[];
@@ -21,6 +33,8 @@ export interface Place {
 }
 
 export interface AdoptedText {
+  /** Of an existing file. */
+  readonly before?: string;
   readonly document: Document;
   readonly places: readonly Place[];
 }
@@ -34,14 +48,13 @@ export interface NewTextOptions {
 }
 
 export function newStackText(vms: readonly FoundVm[], { stackName, claims, groupLimit }: NewTextOptions): AdoptedText {
-  const { defaults, groups } = withDefaults(families(vms).map(groupLines));
+  const { defaults, groups } = withDefaults(families(vms, { stackName }).map(groupLines));
   const largest = Math.max(0, ...(vms.length === 0 ? [0] : groups.map(({ family }) => family.members.length)));
-  const shared = treeOf(defaults);
   const document = parseDocument(HEAD);
   document.set('stack', stackName);
   if (largest > groupLimit) document.set('rollout', document.createNode({ limits: { group_size: largest } }));
-  const common = { ...(claims ? {} : { ownership: 'off' }), ...shared };
-  if (Object.keys(common).length > 0) document.set('defaults', tidied(document.createNode(inOrder(common)), 0));
+  const common = inOrder(claims ? defaults : new Map([['ownership', 'off'], ...defaults]));
+  if (common.size > 0) document.set('defaults', tidied(document.createNode(treeOf(common)), 0));
   const ownership = document.getIn(['defaults', 'ownership'], true);
   if (isScalar(ownership)) ownership.comment = ` ${UNCLAIMED}`;
   document.set('vms', document.createNode({}));
@@ -50,8 +63,8 @@ export function newStackText(vms: readonly FoundVm[], { stackName, claims, group
 
 const HEAD = `# yaml-language-server: $schema=./stack.schema.json
 # VMs that were there before this file. To see whether the file still describes them: proxwright plan
-# How a VM was made cannot be read from Proxmox. Before Proxwright makes one of them again, say how: with "clone", or
-# with "image" in one of its disks.
+# "clone" names the template that a VM has come from, as far as Proxmox shows it. Before Proxwright makes one of the others
+# again, say how: with "clone", or with "image" in one of its disks.
 version: 1
 `;
 
@@ -60,6 +73,7 @@ const UNCLAIMED = 'No line in the notes of the VMs. Remove this, and apply, so t
 /** An existing file with the VMs that it lacks. `declared`: addresses that the file has and the state does not, by name. */
 export function extendedText(
   text: string,
+  stackName: string,
   vms: readonly FoundVm[],
   declared: ReadonlyMap<string, { readonly address: Address; readonly group: string; readonly number?: number }>,
 ): AdoptedText {
@@ -80,13 +94,13 @@ export function extendedText(
     return !place;
   });
   const taken = Object.keys(groupsOf(document));
-  for (const family of families(others, taken)) {
+  for (const family of families(others, { stackName, taken })) {
     const { shared, ...lines } = groupLines(family);
     const isOff = document.getIn(['defaults', 'ownership']) === 'off';
     const own = new Map([...shared].filter(([path]) => path !== 'ownership' || !isOff));
     places.push(...placed(document, { ...lines, shared: own }));
   }
-  return { document, places };
+  return { before: text, document, places };
 }
 
 function groupsOf(document: Document): Readonly<Record<string, unknown>> {
@@ -137,21 +151,20 @@ function widen(document: Document, path: Path, number: number, { leaves }: Found
 /** Writes a group into `vms`. */
 function placed(document: Document, { family, head, shared, overrides }: GroupLines): Place[] {
   const { key, members, series } = family;
-  const tree = new Map<unknown, unknown>(Object.entries({ ...treeOf(head), ...inOrder(treeOf(shared)) }));
-  if (overrides.size > 0) tree.set('overrides', new Map([...overrides].map(([number, own]) => [number, treeOf(own)])));
+  const tree = new Map<unknown, unknown>(Object.entries({ ...treeOf(head), ...treeOf(inOrder(shared)) }));
+  if (overrides.size > 0)
+    tree.set('overrides', new Map([...overrides].map(([number, own]) => [number, treeOf(inOrder(own))])));
   const node = document.createNode(tree);
   for (const pair of (node as YAMLMap<unknown, Node>).items) tidy(pair.value, String(pair.key).length + 6);
-  const remarks = members.flatMap(({ name, leftOut }) =>
-    leftOut.map((each) => ` ${members.length > 1 ? `${name}: ` : ''}${each}`),
-  );
+  const remarks = remarksOn(members);
   const vms = document.get('vms') as YAMLMap; // both callers made sure of it
   const pair = document.createPair<Scalar, Node>(key, node);
   if (vms.items.length > 0) pair.key.spaceBefore = true;
   vms.add(pair);
   if (remarks.length > 0) {
     // Text of the server: no line break may end the comment.
-    node.commentBefore = [' Not in this file, and left as it is:', ...remarks]
-      .map((line) => visibleText(line))
+    node.commentBefore = ['Not in this file, and left as it is:', ...remarks]
+      .map((line) => ` ${visibleLine(line)}`)
       .join('\n');
   }
   return members.map((vm, index) => {
@@ -159,13 +172,6 @@ function placed(document: Document, { family, head, shared, overrides }: GroupLi
     const own: Path = series ? ['overrides', index + 1] : [];
     return { vm, address: vmAddress(key, member), path: ['vms', key, ...own] };
   });
-}
-
-/** As the reference page has them, with the place first. */
-function inOrder(tree: Tree): Tree {
-  const keys = ['node', 'nodes', ...Object.keys(vmFieldsSchema.shape)];
-  const rank = (key: string) => keys.indexOf(key);
-  return Object.fromEntries(Object.entries(tree).sort(([a], [b]) => rank(a) - rank(b)));
 }
 
 const WIDTH = 100;
@@ -186,9 +192,9 @@ function tidy(node: unknown, indent: number): void {
   for (const { key, value } of node.items) tidy(value, indent + String(key).length + 4);
 }
 
-/** A map of maps of maps is hard to read in one line. */
-function isDeep(node: unknown): boolean {
-  return node instanceof YAMLMap && node.items.some(({ value }) => value instanceof YAMLMap);
+/** Of more levels than `nics: { net0: { ipv4: { … } } }` has, a line is hard to read. */
+function isDeep(node: unknown, levels = 2): boolean {
+  return node instanceof YAMLMap && (levels === 0 || node.items.some(({ value }) => isDeep(value, levels - 1)));
 }
 
 /** Writes a value of one VM; `null` takes away what the group or the defaults say. */
@@ -201,11 +207,19 @@ export function setOwn({ document }: AdoptedText, { path }: Place, field: string
   document.setIn(steps, value === null ? null : document.createNode(value));
 }
 
-export function printed({ document }: AdoptedText, file: string): string {
-  return file.endsWith('.json')
-    ? `${JSON.stringify(document.toJS(), undefined, 2)}\n`
-    : document.toString({ lineWidth: 0, flowCollectionPadding: true });
+export function printed({ document, before = '' }: AdoptedText, file: string): string {
+  if (file.endsWith('.json')) return `${safeJson(document.toJS(), 2)}\n`;
+  // Notes can contain characters that no one sees, or that reverse what is read. A user's own file keeps what it has.
+  if (visibleText(before) !== before) return document.toString(STYLE);
+  visit(document, {
+    Scalar: (_, node) => {
+      if (typeof node.value === 'string' && visibleText(node.value) !== node.value) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return escapedUnsafe(document.toString(STYLE));
 }
+
+const STYLE = { lineWidth: 0, flowCollectionPadding: true };
 
 function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

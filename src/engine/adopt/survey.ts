@@ -1,6 +1,9 @@
 /** Which VMs of the cluster are to be adopted, which stay as they are, and why. Reads only. */
+
 import { hasCode } from '../../base/errors.ts';
+import { setUuid } from '../../base/text/node-command.ts';
 import type { StackState } from '../../kinds/recorded.ts';
+import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import { isHalfMade, readVm, type VmObserved } from '../../kinds/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../kinds/vm/ownership.ts';
 import type { Pve } from '../../pve/client.ts';
@@ -44,6 +47,8 @@ export interface Survey {
   /** Chosen VMs that the state has already. */
   readonly known: number;
   readonly guests: readonly Guest[];
+  /** Those that can be read, as far as there is something to adopt. */
+  readonly templates: readonly VmObserved[];
 }
 
 export async function readGuests(pve: Pve, signal: AbortSignal): Promise<Guest[]> {
@@ -119,7 +124,23 @@ export async function survey(
     if (why === undefined) taken.push(found);
     else left.push({ vmid, node, name, why });
   }
-  return { taken, left, known, guests };
+  const templates = taken.length === 0 ? [] : await readTemplates(pve, guests, signal);
+  return { taken, left, known, guests, templates };
+}
+
+/** What VMs may have been cloned from. One that cannot be read only means a longer file. */
+async function readTemplates(pve: Pve, guests: readonly Guest[], signal: AbortSignal): Promise<VmObserved[]> {
+  const found = await Promise.all(
+    guests
+      .filter(({ type, isTemplate }) => type === 'qemu' && isTemplate)
+      .map(({ node, vmid }) =>
+        readVm(pve, node, vmid, { running: false, signal }).catch((error: unknown) => {
+          if (hasCode(error, 'PRIVILEGE_MISSING') || isNotFound(error)) return undefined;
+          throw error;
+        }),
+      ),
+  );
+  return found.filter((template) => template !== undefined);
 }
 
 interface SurveyDeps {
@@ -139,8 +160,11 @@ async function look(pve: Pve, guest: Guest, signal: AbortSignal): Promise<Adopta
     if (vm.template) return 'a template: VMs can be cloned from it as it is';
     if (isHalfMade(vm)) return `locked (${vm.lock}): Proxmox has not finished creating it`;
     const { uuid } = vm;
+    const name = vm.current.get('name');
+    if (name === undefined) return `it has no name. On ${node}: qm set ${vmid} --name NAME`;
+    if (!vmFieldsSchema.shape.name.safeParse(name).success) return 'a stack file cannot have a VM with this name';
     if (uuid !== undefined) return { ...vm, uuid };
-    return `it has no uuid in smbios1. On ${node}: qm set ${vmid} --smbios1 uuid=$(uuidgen)`;
+    return `it has no uuid in smbios1. On ${node}: ${setUuid(vmid, vm.current.get('smbios1'))}`;
   } catch (error) {
     if (hasCode(error, 'PRIVILEGE_MISSING')) return `the token needs VM.Audit on /vms/${vmid}`;
     if (isNotFound(error)) return 'gone by now';

@@ -4,7 +4,14 @@ import { terraformText } from './terraform-text.ts';
 
 it('a linked clone is written without its template, which would replace the VM that is imported', () => {
   const fields = { name: 'web', memory: '2GiB', clone: { template: 'ubuntu-24.04', mode: 'linked' } };
-  const vm = { vmid: 101, name: 'web', node: 'pve1', leaves: leavesOf(fields), leftOut: [] };
+  const vm = {
+    vmid: 101,
+    name: 'web',
+    node: 'pve1',
+    leaves: leavesOf(fields),
+    inherited: new Set<string>(),
+    leftOut: [],
+  };
   expect(terraformText([vm])).toContain('"2GiB"');
   expect(terraformText([vm])).not.toContain('clone');
 });

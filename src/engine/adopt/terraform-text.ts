@@ -2,8 +2,10 @@
  * Adopted VMs as a Terraform configuration: a resource for each family, with import blocks. What differs between members is
  * in a local map, by the name of the VM. Pure.
  */
+import { safeJson, visibleLine } from '../../base/text/safe-text.ts';
 import { type Family, type FoundVm, families } from './families.ts';
-import { ownLeaves } from './group-lines.ts';
+import { allLeaves } from './group-lines.ts';
+import { remarksOn } from './remarks.ts';
 import { isSame, type Leaves, type Tree, treeOf } from './shared-values.ts';
 
 /** HCL that is no literal. */
@@ -85,10 +87,10 @@ import {
 `;
 }
 
-/** An imported VM has no `clone` in the state of the host, and another `clone` would replace it. */
+/** An imported VM has neither `clone` nor `pool` in the state of the host, and both decide how a VM is created. */
 function plainLeaves(vm: FoundVm): [string, unknown][] {
-  return [...ownLeaves(vm)]
-    .filter(([path]) => !path.startsWith('clone.'))
+  return [...allLeaves(vm)]
+    .filter(([path]) => path !== 'pool' && !path.startsWith('clone.'))
     .map(([path, value]): [string, unknown] => [path, unescaped(value)]);
 }
 
@@ -99,10 +101,8 @@ function unescaped(value: unknown): unknown {
 }
 
 function remarks(members: readonly FoundVm[]): string {
-  return members
-    .flatMap(({ name, leftOut }) =>
-      leftOut.map((each) => `# ${name}: not in this file: ${each.replace(/[\r\n]+/g, ' ')}\n`),
-    )
+  return remarksOn(members)
+    .map((each) => `# Not in this file: ${visibleLine(each)}\n`)
     .join('');
 }
 
@@ -123,7 +123,7 @@ function literal(value: unknown, depth: number): string {
     return `{\n${attributes(value as Tree, depth + 1)}${'  '.repeat(depth)}}`; // a branch of the tree
   }
   return typeof value === 'string'
-    ? JSON.stringify(value)
+    ? safeJson(value)
         .replaceAll('${', () => '$${')
         .replaceAll('%{', '%%{')
     : String(value);
