@@ -13,22 +13,25 @@ import { machinesOf } from '../kinds/machines.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
-import { buildWorld, type WorldFile } from '../simulator/index.ts';
+import { buildWorld, type World, type WorldFile } from '../simulator/index.ts';
 import type { RunEvent } from '../state/events.ts';
 import { isUnfinished, listRuns, nameOfJournal, readRun } from '../state/journal.ts';
 import type { StateStore } from '../state/store.ts';
 import { copyCluster } from './copy/copy.ts';
 import type { ClusterFacts } from './copy/read-cluster.ts';
 import {
-  correctedDurations,
   type Durations,
+  defaultDurations,
   IDLE_SPEEDS,
-  learnDurations,
+  median,
+  mergedDurations,
   originOf,
   paceOf,
   type Side,
   speedsOf,
-} from './durations.ts';
+} from './learn/durations.ts';
+import { correctedDurations, learnFromRuns, ownTimes } from './learn/from-runs.ts';
+import { learnFromTasks } from './learn/from-tasks.ts';
 import { type NodePeak, Peaks } from './peaks.ts';
 import { placeholderSecrets, Stage, type StageInput, type TrialEnd } from './trial/stage.ts';
 
@@ -87,11 +90,11 @@ const RUNS_LEARNED_FROM = 20;
 const CORRECTIONS = 3;
 
 export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
-  const { facts, stack, state, observed, clock, store } = input;
+  const { facts, stack, observed, clock, store, latencyMs } = input;
   const runs = await recordedRuns(store);
   const documents = await documentsOf(store);
   const { world: still } = copyCluster({ facts, observed, stack, speeds: IDLE_SPEEDS });
-  const learning = { runs, stack, state, observed, dataBytes: dataIn(still), latencyMs: input.latencyMs };
+  const learning = { runs, stack, observed, dataBytes: dataIn(still) };
   const now = clock.now();
   const stageOf = (durations: Durations, side: Side) => {
     const { world, assumptions } = copyCluster({ facts, observed, stack, speeds: speedsOf(durations, side) });
@@ -129,8 +132,18 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
       middle = await take(durations, 'value');
     }
   };
-  const idle = await take(learnDurations({ ...learning, idle: undefined }), 'idle');
-  const { durations, middle } = await closest(learnDurations({ ...learning, idle: idle.run }));
+  const idle = await take(defaultDurations(new Map(), latencyMs), 'idle');
+  const own = ownTimes(idle.run);
+  const history = [...facts.nodes.values()].flatMap(({ history: tasks }) => tasks);
+  const first: Durations = {
+    ...defaultDurations(own, latencyMs),
+    ...mergedDurations(
+      defaultDurations(own, latencyMs),
+      learnFromTasks({ ...learning, history, ownMs: taskTimes(idle.stage.world) }),
+      learnFromRuns(learning, own),
+    ),
+  };
+  const { durations, middle } = await closest(first);
   const fastest = await take(durations, 'fastest');
   const slowest = await take(durations, 'slowest');
   const problems = problemsOf(middle.end, stack);
@@ -148,12 +161,21 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
     warnings: rehearsed?.warnings ?? [],
     problems,
     planDifferences: rehearsed ? planDifferences(input.plan, rehearsed) : [],
-    durations: originOf(durations, { stack }),
+    durations: originOf(durations, stack),
     assumptions: [...new Set(middle.assumptions)],
     requests: middle.stage.requests,
     world: middle.world,
     stage: middle.begin,
   };
+}
+
+/** How long tasks of each type took in a copy. */
+function taskTimes({ tasks }: World): Map<string, number> {
+  const times = new Map<string, number[]>();
+  for (const { type, startedAt, endedAt } of tasks.values()) {
+    if (endedAt !== undefined) times.set(type, [...(times.get(type) ?? []), endedAt - startedAt]);
+  }
+  return new Map([...times].map(([type, found]) => [type, median(found)]));
 }
 
 function dataIn({ storages = {} }: WorldFile): (volid: string) => number | undefined {

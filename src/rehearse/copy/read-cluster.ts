@@ -3,6 +3,7 @@
  * the cluster and for each node; VMs were read for the plan. What the token may not read becomes an assumption.
  */
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
+import { machinesOf } from '../../kinds/machines.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import type { ResolvedStack } from '../../kinds/stack.ts';
 import { drivesOf, storageOf } from '../../kinds/vm/config/disks.ts';
@@ -20,6 +21,7 @@ import type {
   Pve,
   PveVersion,
   StorageDefinition,
+  TaskEntry,
   VolumeEntry,
 } from '../../pve/index.ts';
 
@@ -27,8 +29,10 @@ export interface NodeFacts {
   readonly storages: readonly NodeStorageEntry[];
   readonly bridges: readonly NodeInterface[];
   readonly pci: readonly PciDevice[];
-  /** UPIDs of running tasks; read where a VM is locked. */
+  /** UPIDs of running tasks. */
   readonly tasks: readonly string[];
+  /** Tasks that have ended, as far as the token sees them. */
+  readonly history: readonly TaskEntry[];
 }
 
 export interface ClusterFacts {
@@ -49,6 +53,9 @@ export interface ClusterFacts {
   /** What could not be read, in sentences. */
   readonly unread: readonly string[];
 }
+
+/** As many as a busy node has in a day or two. */
+const MOST_TASKS = 500;
 
 export interface ReadInput {
   readonly pve: Pve;
@@ -85,6 +92,7 @@ export async function readCluster({ pve, stack, observed, signal }: ReadInput): 
   ]);
   const usesPci = stack.vms.some(({ fields }) => Object.keys(fields.pci ?? {}).length > 0);
   const locked = new Set(resources.flatMap(({ lock, node }) => (lock !== undefined && node ? [node] : [])));
+  const used = new Set(machinesOf(stack).flatMap(({ fields }) => fields.node ?? []));
   const names = [...observed.nodes].flatMap(([name, { online }]) => (online ? [name] : []));
   const nodes = await Promise.all(
     names.map(async (name): Promise<[string, NodeFacts]> => {
@@ -93,11 +101,22 @@ export async function readCluster({ pve, stack, observed, signal }: ReadInput): 
         attempt(`The storages of ${name}`, () => node.storages.list({ format: true }, call), []),
         attempt(`The bridges of ${name}`, () => node.network({ type: 'any_bridge' }, call), []),
         usesPci ? attempt(`The devices of ${name}`, () => node.pciDevices({}, call), []) : [],
-        locked.has(name)
-          ? attempt(`The tasks of ${name}`, () => node.tasks.list({ source: 'active', limit: 500 }, call), [])
+        locked.has(name) || used.has(name)
+          ? attempt(`The tasks of ${name}`, () => node.tasks.list({ source: 'all', limit: MOST_TASKS }, call), [])
           : [],
       ]);
-      return [name, { storages: ofStorages, bridges, pci: devices, tasks: tasks.map(({ upid }) => upid) }];
+      const isRunning = ({ endtime }: TaskEntry) => endtime === undefined;
+      return [
+        name,
+        {
+          storages: ofStorages,
+          bridges,
+          pci: devices,
+          // Where nothing is locked, a task of another client changes nothing that a rehearsal could tell.
+          tasks: locked.has(name) ? tasks.filter(isRunning).map(({ upid }) => upid) : [],
+          history: tasks.filter((task) => !isRunning(task)),
+        },
+      ];
     }),
   );
   const byNode = new Map(nodes);

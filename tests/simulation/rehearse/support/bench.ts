@@ -9,7 +9,7 @@ import { type Credentials, createPve, parseToken } from '../../../../src/pve/ind
 import { readCluster } from '../../../../src/rehearse/copy/read-cluster.ts';
 import { onceEach, type WatchedReads } from '../../../../src/rehearse/copy/watched-reads.ts';
 import { type Rehearsal, rehearse } from '../../../../src/rehearse/rehearse.ts';
-import { recallState } from '../../../../src/state/recorded.ts';
+import { readRecorded } from '../../../../src/state/recorded.ts';
 import { resolved, type Scene, secretsOf, TOKEN_SECRET } from '../../engine/support/scene.ts';
 
 export interface Rehearsed {
@@ -36,7 +36,7 @@ export async function rehearseScene(scene: Scene, text: string, options: BenchOp
       clock: scene.clock,
       random: seededRandom('reads'),
     });
-    const { state } = await recallState(scene.store, stack.name);
+    const { state } = await readRecorded(scene.store, stack.name);
     const observed = await observe({ pve, stack, state, secrets, replace: planOptions.replace });
     const facts = await readCluster({ pve, stack, observed });
     return { state, observed, facts };
