@@ -1,95 +1,8 @@
 /** `proxmox_virtual_environment_vm` of bpg/proxmox, and its two resources with attributes instead of blocks. */
-import type { AttributeRow, BlockRow, ReferenceRow, Row, SourceResource } from './rows.ts';
+import { below, CDROM, CPU, DESTROYED, DISK, NIC, PHYSICAL, RNG, same, VGA } from './bpg-devices.ts';
+import type { BlockRow, ReferenceRow, Row, SourceResource } from './rows.ts';
 
 const NO_COUNTERPART = 'It has no counterpart in Proxwright.';
-
-const same = (...names: string[]): AttributeRow[] => names.map((from) => ({ from, to: from }));
-
-/** The same names below another block. */
-const below = (to: string, ...names: string[]): AttributeRow[] => names.map((from) => ({ from, to: `${to}.${from}` }));
-
-const CPU: readonly Row[] = [
-  ...below('cpu', 'cores', 'sockets', 'type', 'flags', 'limit', 'units', 'numa', 'affinity'),
-  { from: 'hotplugged', to: 'cpu.vcpus' },
-  { from: 'vcpus', to: 'cpu.vcpus' },
-  { from: 'architecture', to: 'extra.arch' },
-];
-
-const DISK: readonly Row[] = [
-  { from: 'datastore_id', to: 'storage' },
-  { from: 'size', to: 'size', as: 'GiB' },
-  { from: 'size_gb', to: 'size', as: 'GiB' },
-  { from: 'file_format', to: 'format' },
-  ...same('format', 'aio', 'backup', 'cache', 'replicate', 'serial', 'ssd', 'queues', 'import_from'),
-  { from: 'file_id', to: 'import_from' },
-  { from: 'iothread', to: 'io_thread' },
-  { from: 'discard', to: 'discard', as: 'on' },
-  {
-    block: 'speed',
-    rows: [
-      { from: 'read', to: 'limits.read_mbps' },
-      { from: 'read_burstable', to: 'limits.read_mbps_burst' },
-      { from: 'write', to: 'limits.write_mbps' },
-      { from: 'write_burstable', to: 'limits.write_mbps_burst' },
-      { from: 'iops_read', to: 'limits.read_iops' },
-      { from: 'iops_read_burstable', to: 'limits.read_iops_burst' },
-      { from: 'iops_write', to: 'limits.write_iops' },
-      { from: 'iops_write_burstable', to: 'limits.write_iops_burst' },
-    ],
-  },
-  {
-    from: 'path_in_datastore',
-    cannot:
-      'Proxwright neither attaches disks of another VM nor devices of the host. The VM keeps the disk if you leave its slot out.',
-  },
-  {
-    from: 'file',
-    cannot: 'Proxwright does not attach volumes that exist. The VM keeps the disk if you leave its slot out.',
-  },
-  { from: 'media', drop: 'Proxwright knows a CD drive by its `iso`.' },
-];
-
-const NIC: readonly Row[] = [
-  ...same('bridge', 'model', 'mtu', 'queues', 'firewall', 'link_down'),
-  { from: 'vlan_id', to: 'vlan' },
-  { from: 'tag', to: 'vlan' },
-  { from: 'mac_address', to: 'mac' },
-  { from: 'rate_limit', to: 'rate' },
-  { from: 'disconnected', to: 'link_down' },
-  { from: 'trunks', to: 'trunks', as: 'vlan-list' },
-  { from: 'enabled', drop: 'A card that is configured is enabled.' },
-];
-
-const CDROM: readonly Row[] = [
-  { from: 'file_id', to: 'iso', as: 'iso' },
-  { from: 'enabled', drop: 'A drive that is configured is enabled.' },
-];
-
-const RNG: BlockRow = {
-  block: 'rng',
-  rows: [
-    { from: 'source', to: 'rng' },
-    { from: 'max_bytes', to: 'rng_limit.max_bytes' },
-    { from: 'period', to: 'rng_limit.period', as: 'milliseconds' },
-  ],
-};
-
-const VGA: BlockRow = {
-  block: 'vga',
-  rows: [
-    ...below('vga', 'type', 'clipboard'),
-    { from: 'memory', to: 'vga.memory', as: 'MiB' },
-    { from: 'enabled', drop: 'Set `vga = { type = "none" }` for a VM without a screen.' },
-  ],
-};
-
-const DESTROYED: readonly Row[] = [
-  { from: 'purge_on_destroy', drop: 'Proxwright always removes a destroyed VM from backup jobs.' },
-  {
-    from: 'delete_unreferenced_disks_on_destroy',
-    drop: 'Proxwright destroys the disks that the VM references, and no others.',
-  },
-];
 
 const IP_FAMILY = (family: 'ipv4' | 'ipv6'): BlockRow => ({
   block: family,
@@ -197,7 +110,12 @@ export const BPG_VM_ROWS: readonly Row[] = [
     ],
   },
   { block: 'disk', collection: { to: 'disks', key: { attribute: 'interface' } }, rows: DISK },
-  { block: 'cdrom', collection: { to: 'disks', key: { attribute: 'interface', byDefault: 'ide3' } }, rows: CDROM },
+  {
+    block: 'cdrom',
+    collection: { to: 'disks', key: { attribute: 'interface', byDefault: 'ide3' } },
+    needs: PHYSICAL,
+    rows: CDROM,
+  },
   { block: 'network_device', collection: { to: 'nics', key: { position: 'net' } }, rows: NIC },
   {
     block: 'clone',
@@ -270,7 +188,10 @@ export const BPG_VM_ROWS: readonly Row[] = [
   {
     block: 'virtiofs',
     collection: { to: 'virtiofs', key: { position: 'virtiofs' } },
-    rows: same('mapping', 'cache', 'direct_io', 'expose_acl', 'expose_xattr'),
+    rows: [
+      ...same('mapping', 'cache', 'direct_io', 'expose_acl'),
+      { from: 'expose_xattr', to: 'expose_xattr', includedIn: 'expose_acl' },
+    ],
   },
   {
     block: 'numa',
@@ -322,6 +243,7 @@ export const BPG_VM: SourceResource = {
   types: ['proxmox_virtual_environment_vm'],
   to: 'proxwright_vm',
   vmidFrom: ['vm_id', 'id'],
+  passwordFrom: ['initialization', 0, 'user_account', 0, 'password'],
   rows: BPG_VM_ROWS,
   references: BPG_REFERENCES,
 };
@@ -379,7 +301,7 @@ export const BPG_VM2: SourceResource = {
       ],
     },
     { block: 'disk', collection: { to: 'disks', key: { attribute: '' } }, rows: DISK },
-    { block: 'cdrom', collection: { to: 'disks', key: { attribute: '' } }, rows: CDROM },
+    { block: 'cdrom', collection: { to: 'disks', key: { attribute: '' } }, needs: PHYSICAL, rows: CDROM },
     { block: 'network', collection: { to: 'nics', key: { attribute: '' } }, rows: NIC },
     VGA,
     RNG,

@@ -75,6 +75,8 @@ export interface AttributeRow {
   /** Dotted, inside the element of a collection relative to it. Absent: there is no counterpart. */
   readonly to?: string;
   readonly as?: Conversion;
+  /** A setting beside it that includes this one if it is true. */
+  readonly includedIn?: string;
   /** Not needed any more, and why. It is dropped, with a word in the report. */
   readonly drop?: string;
   /** Cannot be expressed: why, and the nearest way. It stays as a comment. */
@@ -92,6 +94,12 @@ export interface BlockRow {
   readonly doc?: string;
   readonly cannot?: string;
   readonly drop?: string;
+  /** What an entry has where the block leaves it out. */
+  readonly byDefault?: { readonly to: string; readonly text: string };
+  /** What the block must say to be translated, and what it means otherwise. */
+  readonly needs?: { readonly to: string; readonly why: string };
+  /** Its attribute `type` says whether it is a disk, a CD drive or the drive of cloud-init: how each is translated. */
+  readonly drives?: Readonly<Record<string, BlockRow>>;
 }
 
 export interface Collection {
@@ -120,6 +128,8 @@ export interface SourceResource {
   readonly to: 'proxwright_vm' | 'proxwright_image';
   /** Attributes of its state that hold the id of a VM. */
   readonly vmidFrom: readonly string[];
+  /** Where its state has the password of cloud-init: names, and positions in lists. */
+  readonly passwordFrom?: readonly (string | number)[];
   readonly rows: readonly Row[];
   readonly references: readonly ReferenceRow[];
 }

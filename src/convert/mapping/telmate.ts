@@ -30,6 +30,29 @@ const DISK_OPTIONS: readonly Row[] = [
 const PASSTHROUGH =
   'Proxwright attaches no devices of the host as disks. The VM keeps the disk if you leave its slot out.';
 
+const EMPTY_DRIVE = { to: 'iso', text: '"none"' };
+
+const CDROM: readonly Row[] = [
+  { from: 'iso', to: 'iso', as: 'iso' },
+  { from: 'type', drop: 'The drive says it.' },
+  { from: 'passthrough', cannot: 'Proxwright does not pass the physical drive of the host.' },
+];
+
+const SLOTS = { to: 'disks', key: { attribute: 'slot' } } as const;
+
+/** A block `disk` is a disk unless its `type` says something else. */
+const DRIVES: BlockRow['drives'] = {
+  cdrom: { block: 'disk', collection: SLOTS, byDefault: EMPTY_DRIVE, rows: CDROM },
+  cloudinit: {
+    block: 'disk',
+    rows: [
+      { from: 'storage', to: 'cloud_init.storage' },
+      { from: 'slot', to: 'cloud_init.slot' },
+      { from: 'type', drop: 'The attribute says it.' },
+    ],
+  },
+};
+
 const DISK: readonly Row[] = [
   ...DISK_OPTIONS,
   { from: 'iso', to: 'iso', as: 'iso' },
@@ -49,15 +72,12 @@ function slot(name: string): BlockRow {
     block: name,
     rows: [
       { block: 'disk', collection, rows: DISK_OPTIONS },
+      { block: 'cdrom', collection, byDefault: EMPTY_DRIVE, rows: CDROM },
       {
-        block: 'cdrom',
-        collection,
-        rows: [
-          { from: 'iso', to: 'iso', as: 'iso' },
-          { from: 'passthrough', cannot: 'Proxwright does not pass the physical drive of the host.' },
-        ],
+        block: 'cloudinit',
+        rows: [{ from: 'storage', to: 'cloud_init.storage' }],
+        byDefault: { to: 'cloud_init.slot', text: `"${name}"` },
       },
-      { block: 'cloudinit', rows: [{ from: 'storage', to: 'cloud_init.storage' }] },
       { block: 'passthrough', cannot: PASSTHROUGH, rows: [] },
       { from: 'ignore', drop: 'A slot that you leave out is left alone.' },
     ],
@@ -99,6 +119,7 @@ export const TELMATE_VM: SourceResource = {
   types: ['proxmox_vm_qemu'],
   to: 'proxwright_vm',
   vmidFrom: ['vmid', 'id'],
+  passwordFrom: ['cipassword'],
   rows: [
     ...same('name', 'description', 'bios', 'protection', 'tablet', 'pool', 'args', 'kvm'),
     { from: 'vmid', to: 'vmid', as: 'vmid' },
@@ -165,7 +186,7 @@ export const TELMATE_VM: SourceResource = {
       doc: '`disks { scsi { scsi0 { disk { … } } } }`',
       rows: [bus('ide', 4), bus('sata', 6), bus('scsi', 31), bus('virtio', 16)],
     },
-    { block: 'disk', collection: { to: 'disks', key: { attribute: 'slot' } }, rows: DISK },
+    { block: 'disk', collection: SLOTS, drives: DRIVES, rows: DISK },
     {
       block: 'efidisk',
       rows: [

@@ -6,7 +6,7 @@ import type { Part } from './collections.ts';
 import { applied, editsOf, type References } from './references.ts';
 import type { SourceValue } from './values.ts';
 
-/** What a resource may use of its surroundings. */
+/** What a resource may use of its site. */
 export interface VmContext {
   readonly source: string;
   /** The block that is translated. */

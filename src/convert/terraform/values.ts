@@ -94,7 +94,7 @@ function convertLiteral(as: Conversion, value: string | number | boolean | null)
     case 'one':
       return list([quoted(text)]);
     case 'iso':
-      return text === '' || text === 'none' || text === 'cdrom' ? '"none"' : quoted(text);
+      return text === 'cdrom' ? '' : text === '' || text === 'none' ? '"none"' : quoted(text);
     case 'hugepages':
       return text === 'any' ? '"any"' : text === '1024' ? '"1GiB"' : quoted(`${text}MiB`);
     case 'boot-order':

@@ -10,7 +10,7 @@ import { lifecycleLines } from './lifecycle.ts';
 import { type References, rewritten } from './references.ts';
 import { special } from './special-values.ts';
 import { type Around, NOTHING_AROUND, TargetObject, valueLines } from './target.ts';
-import { convertValue, type SourceValue } from './values.ts';
+import { convertValue, literalText, type SourceValue } from './values.ts';
 
 /** Arguments and blocks of the language itself. */
 const LANGUAGE = new Set(['count', 'for_each', 'depends_on', 'provider', 'lifecycle', 'provisioner', 'connection']);
@@ -57,7 +57,8 @@ export class VmWalk implements Walk {
   }
 
   all({ settings, below }: Settings, rows: readonly Row[], target: TargetObject, outer: Around = NOTHING_AROUND): void {
-    settings.forEach((setting, index) => {
+    const needed = settings.filter(({ name }) => !isIncluded(name, settings, rows));
+    needed.forEach((setting, index) => {
       const around = index === 0 ? joined(outer, setting.around) : setting.around;
       this.one({ ...setting, around }, rows, target);
     });
@@ -132,9 +133,32 @@ export class VmWalk implements Walk {
       ? settingsOf(this.context.source, block.body)
       : object && settingsOfObject(this.context.source, object);
     if (!inner) this.left(setting, target, EXPRESSION);
-    else if (!row.collection) this.all(inner, row.rows, target, setting.around);
+    else if (row.drives) this.drive(row, inner, setting, target);
+    else if (!row.collection) this.group(row, inner, setting, target);
     else if (block) this.entry(row, inner, setting);
     else this.entries(row, inner, target);
+  }
+
+  private group(row: BlockRow, inner: Settings, setting: Setting, target: TargetObject): void {
+    this.all(inner, row.rows, target, setting.around);
+    const { byDefault } = row;
+    const path = byDefault?.to.split('.') ?? [];
+    if (byDefault && target.get(path) === undefined) target.set(path, byDefault.text);
+  }
+
+  /** By its `type`, where it is not a disk. */
+  private drive(row: BlockRow, inner: Settings, setting: Setting, target: TargetObject, loop?: Loop): void {
+    const type = inner.settings.find(({ name }) => name === 'type')?.value;
+    const other = type && row.drives?.[literalText(type) ?? ''];
+    if (type && literalText(type) === undefined) {
+      this.left(
+        setting,
+        target,
+        'Convert must know the `type`: a disk, a CD drive and the drive of cloud-init differ.',
+      );
+    } else if (!other || other.collection) this.entry(other ?? row, inner, setting, undefined, loop);
+    else if (loop) this.left(setting, target, 'A VM has one drive of cloud-init. Write it without a loop.');
+    else this.group(other, inner, setting, this.root);
   }
 
   /** Of an object that has a slot for each of its keys. */
@@ -163,6 +187,12 @@ export class VmWalk implements Walk {
     }
     const element = new TargetObject();
     this.all({ settings: rest, below: settings.below }, row.rows, element);
+    const { byDefault, needs } = row;
+    if (byDefault && element.get([byDefault.to]) === undefined) element.set([byDefault.to], byDefault.text);
+    if (needs && element.get([needs.to]) === undefined && !element.isOnlyComments) {
+      this.left(setting, this.root, needs.why);
+      return;
+    }
     if (element.isOnlyComments) {
       // A device of which nothing could be translated: an empty one would be another device.
       this.root.absorb(element);
@@ -222,7 +252,8 @@ export class VmWalk implements Walk {
     const inner = settingsOf(this.context.source, content.body);
     if (row.collection?.scalar || (row.collection && target !== this.root)) {
       this.left(setting, target, 'Convert cannot turn this dynamic block into a map. Write its entries.');
-    } else if (row.collection) this.entry(row, inner, setting, undefined, loop);
+    } else if (row.drives) this.drive(row, inner, setting, target, loop);
+    else if (row.collection) this.entry(row, inner, setting, undefined, loop);
     else this.optionalBlock(row, inner, setting, target, loop);
     this.references = outside;
   }
@@ -263,6 +294,13 @@ export class VmWalk implements Walk {
     }
     if (block) this.root.verbatim(keptBlock(block, source, this.references), around);
   }
+}
+
+/** Whether another setting, which is true, says the same and more. */
+function isIncluded(name: string, settings: readonly Setting[], rows: readonly Row[]): boolean {
+  const row = rows.find((each): each is AttributeRow => !isBlockRow(each) && each.from === name);
+  const other = row?.includedIn && settings.find((each) => each.name === row.includedIn)?.value;
+  return other !== undefined && other !== '' && other.kind === 'literal' && other.value === true;
 }
 
 /** A dynamic block's iterator in a `for` expression: `disk.value` → `disk_value`. */

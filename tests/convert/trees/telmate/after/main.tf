@@ -27,6 +27,7 @@ resource "proxwright_vm" "node" {
     dns      = { servers = ["1.1.1.1", "8.8.8.8"] }
     ssh_keys = ["ssh-ed25519 AAAA a", "ssh-ed25519 BBBB b"]
     storage  = "local-lvm"
+    slot     = "ide2"
   }
   tags  = ["a", "b"]
   cpu   = { cores = 4, sockets = 1 }
