@@ -1,6 +1,6 @@
 /**
- * The package as a library. The parts have doors of their own — `proxwright/pve`, `proxwright/engine`,
- * `proxwright/simulator` —; this one holds what they share: errors, diagnostics and the injected doors.
+ * The package as a library. Its parts are imported from `proxwright/pve`, `proxwright/engine` and `proxwright/simulator`;
+ * this one has what they share: errors, diagnostics, and the interfaces to time and randomness.
  */
 export { type Clock, systemClock } from './base/clock.ts';
 export { type Diagnostic, formatDiagnostic, type Severity, type Where } from './base/diagnostics.ts';

@@ -119,7 +119,7 @@ describe('the first stack', () => {
 /** What the page's commands make. */
 async function roleOfPage(): Promise<{ readonly privileges: readonly string[]; readonly grants: readonly Grant[] }> {
   const text = await page();
-  const [, privileges = ''] = /^pveum role add Proxwright --privs "([^"]+)"$/m.exec(text) ?? [];
+  const [, privileges = ''] = /^pveum role add Proxwright --privs '([^']+)'$/m.exec(text) ?? [];
   const grants = [...text.matchAll(/^pveum acl modify (\S+) --users deploy@pve --roles (\S+)$/gm)].map(
     ([, path = '', role = '']) => ({ path, role }),
   );

@@ -6,7 +6,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -148,6 +148,18 @@ describe('the import order between folders', () => {
   });
 });
 
+/** A folder with more files than this has lost its subject: the groups in it get folders. */
+const MOST_FILES = 15;
+
+function crowdedFolders(files: readonly SourceFile[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    if (/\.(test|generated)\.ts$/.test(path)) continue;
+    counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > MOST_FILES).map(([folder, count]) => `${folder} has ${count} files`);
+}
+
 describe('files', () => {
   it('say in their first lines what they are about', async () => {
     const silent = (await sources('src')).filter(({ path, text }) => !isTest(path) && !/^(#!.*\n)?\/\*\*/.test(text));
@@ -159,6 +171,31 @@ describe('files', () => {
       .filter(({ path, text }) => !/\.generated\.ts$/.test(path) && text.split('\n').length > 400)
       .map(({ path }) => path);
     expect(long).toEqual([]);
+  });
+
+  it('are few enough in a folder to be looked over', async () => {
+    expect(crowdedFolders(await sources('src'))).toEqual([]);
+  });
+
+  it('are counted by folder, without tests and generated files', () => {
+    const files = (count: number, name: (index: number) => string) =>
+      Array.from({ length: count }, (_, index) => ({ path: `src/planted/${name(index)}`, text: '' }));
+    expect(crowdedFolders(files(16, (index) => `${index}.ts`))).toEqual(['src/planted has 16 files']);
+    expect(crowdedFolders(files(15, (index) => `${index}.ts`))).toEqual([]);
+    expect(crowdedFolders(files(16, (index) => `${index}.test.ts`))).toEqual([]);
+    expect(crowdedFolders(files(16, (index) => `room-${index}/${index}.ts`))).toEqual([]);
+  });
+
+  it('build the commands for a node in one place, where each is checked', async () => {
+    const command = /\b(qm|pvesm|pvesh|pveum|ha-manager|pvecm) [a-z]+( [a-z]+)* (\$\{|\/|--|\d)/;
+    const written = (files: readonly SourceFile[]) =>
+      files
+        .filter(({ path }) => !isTest(path) && !/^src\/(simulator\/|base\/text\/node-command\.ts)/.test(path))
+        .flatMap(({ path, text }) => text.split('\n').map((line, index) => ({ path, line, at: index + 1 })))
+        .filter(({ line }) => command.test(line))
+        .map(({ path, at }) => `${path}:${at}`);
+    expect(written([{ path: 'src/x.ts', text: 'hint: `On the node: qm destroy 101`' }])).toEqual(['src/x.ts:1']);
+    expect(written(await sources('src'))).toEqual([]);
   });
 
   it('carry no marks of unfinished work and no machine paths', async () => {

@@ -25,7 +25,7 @@ import { chosenNodes } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
 import { closeRun, JournalWriter, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
-import { recallState, withLineage } from '../state/recorded.ts';
+import { readRecorded, withLineage } from '../state/recorded.ts';
 import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
 import { evidenceOf } from './evidence/record.ts';
@@ -122,7 +122,7 @@ export class Session {
     const runId = await nextRunId(store, clock.now(), random);
     const lock = await store.lock({ ...input.owner, runId, since });
     try {
-      const { state: recorded, unfinished } = await recallState(store, stack.name);
+      const { state: recorded, unfinished } = await readRecorded(store, stack.name);
       const state = input.lineage === 'none' ? recorded : withLineage(recorded, random);
       const session = new Session(input, lock, memoryOf(input, runId, state));
       await input.pve.reach.duringRun(stack.rollout.timeouts.unreachableMs, () =>

@@ -45,49 +45,49 @@ async function leaveUnfinishedRun({ store, clock }: Awaited<ReturnType<typeof sc
 
 describe('moving an address', () => {
   it('keeps the recorded values, a backup of the state, and a journal', async () => {
-    const doors = await scene();
-    await moveAddress(doors, 'vm.web', 'vm.site[1]');
-    const { vms, serial } = await readState(doors.store, 'lab');
+    const deps = await scene();
+    await moveAddress(deps, 'vm.web', 'vm.site[1]');
+    const { vms, serial } = await readState(deps.store, 'lab');
     expect(vms).toEqual({ 'vm.site[1]': VM, 'vm.db': { ...VM, vmid: 402 } });
     expect(serial).toBe(2);
-    expect(await listBackups(doors.store)).toHaveLength(1);
-    const [runId = ''] = await listRuns(doors.store);
-    expect(describeRun(await readRun(doors.store, runId))).toMatchObject({ command: 'state mv', outcome: 'done' });
+    expect(await listBackups(deps.store)).toHaveLength(1);
+    const [runId = ''] = await listRuns(deps.store);
+    expect(describeRun(await readRun(deps.store, runId))).toMatchObject({ command: 'state mv', outcome: 'done' });
   });
 
   it('rejects an unknown or taken address without changes', async () => {
-    const doors = await scene();
-    await expect(moveAddress(doors, 'vm.wed', 'vm.site')).rejects.toMatchObject({
+    const deps = await scene();
+    await expect(moveAddress(deps, 'vm.wed', 'vm.site')).rejects.toMatchObject({
       code: 'MISSING_REFERENCE',
       diagnostic: { hint: { text: "Did you mean 'vm.web'?" } },
     });
-    await expect(moveAddress(doors, 'vm.web', 'vm.db')).rejects.toMatchObject({ code: 'BAD_VALUE' });
-    expect((await readState(doors.store, 'lab')).serial).toBe(1);
+    await expect(moveAddress(deps, 'vm.web', 'vm.db')).rejects.toMatchObject({ code: 'BAD_VALUE' });
+    expect((await readState(deps.store, 'lab')).serial).toBe(1);
   });
 
   it('is rejected until an unfinished run is resumed, because its journal would undo the move', async () => {
-    const doors = await scene();
-    await leaveUnfinishedRun(doors);
-    await expect(moveAddress(doors, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+    const deps = await scene();
+    await leaveUnfinishedRun(deps);
+    await expect(moveAddress(deps, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
   });
 
   it('is rejected during a run, and releases the lock', async () => {
-    const doors = await scene();
-    const lock = await doors.store.lock({ ...doors.owner, runId: 'other', since: 'now' });
-    await expect(moveAddress(doors, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+    const deps = await scene();
+    const lock = await deps.store.lock({ ...deps.owner, runId: 'other', since: 'now' });
+    await expect(moveAddress(deps, 'vm.web', 'vm.site')).rejects.toMatchObject({ code: 'STATE_LOCKED' });
     await lock.release();
-    await moveAddress(doors, 'vm.web', 'vm.site');
-    await (await doors.store.lock({ ...doors.owner, runId: 'next', since: 'now' })).release();
+    await moveAddress(deps, 'vm.web', 'vm.site');
+    await (await deps.store.lock({ ...deps.owner, runId: 'next', since: 'now' })).release();
   });
 });
 
 describe('forgetting an address', () => {
   it('removes it from the state and from an unfinished run', async () => {
-    const doors = await scene();
-    await leaveUnfinishedRun(doors);
-    expect(await forgetAddress(doors, 'vm.web')).toEqual(VM);
-    expect(Object.keys((await readState(doors.store, 'lab')).vms)).toEqual(['vm.db']);
-    const { events } = await readRun(doors.store, '20250101T000000Z-dead');
+    const deps = await scene();
+    await leaveUnfinishedRun(deps);
+    expect(await forgetAddress(deps, 'vm.web')).toEqual(VM);
+    expect(Object.keys((await readState(deps.store, 'lab')).vms)).toEqual(['vm.db']);
+    const { events } = await readRun(deps.store, '20250101T000000Z-dead');
     expect(events.slice(3)).toMatchObject([
       { event: 'stepFailed', step: 'vm.web/configure', code: 'CANCELED' },
       { event: 'stepStarted', address: 'vm.web', action: 'state.edit' },
@@ -103,10 +103,10 @@ describe('forgetting an address', () => {
 
 describe('replacing the state', () => {
   it('increments the serial, and keeps a backup even of a damaged state', async () => {
-    const doors = await scene();
-    await doors.store.write('state.json', '{"version": 1, "sta');
-    await replaceState(doors, { ...emptyState('lab'), serial: 7, vms: { 'vm.web': VM } });
-    expect(await readState(doors.store, 'lab')).toMatchObject({ serial: 8, vms: { 'vm.web': VM } });
-    expect(await listBackups(doors.store)).toHaveLength(1);
+    const deps = await scene();
+    await deps.store.write('state.json', '{"version": 1, "sta');
+    await replaceState(deps, { ...emptyState('lab'), serial: 7, vms: { 'vm.web': VM } });
+    expect(await readState(deps.store, 'lab')).toMatchObject({ serial: 8, vms: { 'vm.web': VM } });
+    expect(await listBackups(deps.store)).toHaveLength(1);
   });
 });

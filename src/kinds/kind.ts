@@ -98,6 +98,8 @@ export interface PlanOptions {
   readonly hooks?: HookChoice;
   /** Ownership lines keep marking the VMs as incomplete, because the caller has more to do than this plan. */
   readonly asIncomplete?: boolean;
+  /** False: a VM without an ownership line gets one only together with another change. */
+  readonly claimsAlone?: boolean;
   /** A VM counts as lost only if its line names the address and, if the file sets an id, the VM has it. */
   readonly strictClaims?: boolean;
   /** By address, the node that an earlier plan chose; it is chosen again if the VM still fits there. */

@@ -81,8 +81,8 @@ export interface ImageSite {
   readonly file: Readable<{ readonly sizeBytes: number | undefined; readonly ctime: number | undefined } | undefined>;
 }
 
-/** What the cluster says about one name: the nodes that have the directory, or undefined if there is no such mapping. */
-export type DirectoryNodes = ReadonlySet<string> | undefined;
+/** What the cluster says about one name: the entry of each node that has the directory, or undefined if there is no such mapping. */
+export type DirectoryNodes = ReadonlyMap<string, string> | undefined;
 
 export interface DirectoryMappings {
   /** Mappings that the token sees. */

@@ -38,7 +38,7 @@ templates:
     cloud_init: { storage: tank, user: me, password: { env: PW }, dns: { servers: [9.9.9.9] } }
     startup: { order: 1, up: 30s }
     ready: { tcp: [22], settle: 5s }
-    extra: { kvm: 0 }
+    extra: { reboot: 0 }
     overrides: { 1: { cpu: { cores: 2 } } }
 `,
 );

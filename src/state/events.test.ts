@@ -191,6 +191,17 @@ describe('the outages of a state', () => {
     expect(Object.keys(outagesAfter(begun, moved) ?? {})).toEqual(['vm.front']);
     expect(outagesAfter(moved)).toBeUndefined();
   });
+
+  it('stay with the new VM when the old one is set aside, and move when a set-aside VM does', () => {
+    const move = (from: string, to: string): RunEvent => ({ event: 'moved', at, step: 'vm.web/move', from, to });
+    const aside = foldEvents(complete, [begun, move('vm.web', 'replaced.web')]);
+    expect(Object.keys(aside.vms)).toEqual(['replaced.web']);
+    expect(Object.keys(aside.outages ?? {})).toEqual(['vm.web']);
+    const ofReplaced: RunEvent = { ...begun, address: 'replaced.web' };
+    const renamed = foldEvents(aside, [ofReplaced, move('replaced.web', 'replaced.site')]);
+    expect(Object.keys(renamed.vms)).toEqual(['replaced.site']);
+    expect(Object.keys(renamed.outages ?? {}).sort()).toEqual(['replaced.site', 'vm.web']);
+  });
 });
 
 describe('openSteps', () => {

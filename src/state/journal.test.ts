@@ -27,7 +27,7 @@ const START = {
   command: 'apply',
   who: 'operator',
 } as const satisfies NewEvent;
-const note = (text: string): NewEvent => ({ event: 'note', level: 'info', text });
+const note = (text: string) => ({ event: 'note', level: 'info', text }) as const satisfies NewEvent;
 const FILE = 'runs/20260101-a.jsonl';
 const NOTE_LINE = '{"event":"note","at":"2026-01-01T00:00:00.000Z","level":"info","text":"one"}';
 
@@ -64,6 +64,7 @@ describe('a journal', () => {
     const said = 'it says \u009b31m hunter22';
     await writer.write(START);
     await writer.write({ event: 'note', level: 'warn', address: 'vm.web', text: said });
+    await writer.write({ ...note('locked'), wait: { ms: 2000, code: 'GUEST_LOCKED', said } });
     await writer.write({ event: 'stepStarted', step: 's', address: 'vm.web', action: 'vm.clone' });
     const hook = { event: 'hook', step: 's', address: 'vm.web', group: 'vm.web', moment: 'before_stop' } as const;
     await writer.write({ ...hook, status: 'started' });
@@ -74,8 +75,13 @@ describe('a journal', () => {
     expect(text).not.toMatch(/hunter22|\u{9b}/u);
     const { events } = await readRun(store, '20260101-a');
     expect(events[1]).toMatchObject({ text: 'it says \u009b31m •••' });
-    expect(events[3]).not.toHaveProperty('output');
-    expect(events[4]).toMatchObject({ output: 'it says \u009b31m •••' });
+    expect(events[1]).not.toHaveProperty('wait');
+    const wait = { ms: 2000, code: 'GUEST_LOCKED', said: 'it says \u009b31m •••' };
+    expect(events[2]).toMatchObject({ text: 'locked', wait });
+    expect(events[4]).not.toHaveProperty('output');
+    expect(events[5]).toMatchObject({ output: 'it says \u009b31m •••' });
+    expect(events[6]).toMatchObject({ detail: 'it says \u009b31m •••' });
+    expect(events[7]).toMatchObject({ problem: { detail: 'it says \u009b31m •••' } });
   });
 
   it('has one line per event, with its time', async () => {
@@ -260,6 +266,21 @@ describe('the journals of old runs', () => {
     expect(await listRuns(store)).toEqual(['b', 'c', 'd']);
     await pruneRuns(store, undefined, silentLogger);
     expect(await listRuns(store)).toEqual(['b', 'c', 'd']);
+  });
+
+  it('are removed fifty at a time, so that a long history does not hold up the end of a run', async () => {
+    const names = Array.from({ length: 54 }, (_, index) => `r${100 + index}`);
+    const store = await storeWith(...names);
+    await pruneRuns(store, 3, silentLogger);
+    expect(await listRuns(store)).toEqual(names.slice(50));
+    await pruneRuns(store, 3, silentLogger);
+    expect(await listRuns(store)).toEqual(names.slice(51));
+  });
+
+  it('are all kept as long as there are fewer than the number to keep', async () => {
+    const store = await storeWith('a', 'b');
+    await pruneRuns(store, 3, silentLogger);
+    expect(await listRuns(store)).toEqual(['a', 'b']);
   });
 
   it('stay as long as the run has not ended, whatever its age', async () => {

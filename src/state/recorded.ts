@@ -7,13 +7,13 @@ import { type RunJournal, unfinishedRuns } from './journal.ts';
 import { readState } from './state-file.ts';
 import type { StateStore } from './store.ts';
 
-export interface Recalled {
+export interface Recorded {
   readonly state: StackState;
   /** They died, or one of them is still active. */
   readonly unfinished: readonly RunJournal[];
 }
 
-export async function recallState(store: StateStore, stackName: string): Promise<Recalled> {
+export async function readRecorded(store: StateStore, stackName: string): Promise<Recorded> {
   const written = await readState(store, stackName);
   const unfinished = await unfinishedRuns(store);
   return { state: unfinished.reduce((known, { events }) => foldEvents(known, events), written), unfinished };

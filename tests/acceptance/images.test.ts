@@ -64,8 +64,7 @@ interface StackOptions {
 const FIRST: StackOptions = { templateMemory: '128MiB', greeting: 'first' };
 
 function text({ templateMemory, greeting }: StackOptions): string {
-  const { node, bridge, ids, extra, disk, power, mode, storage } = target;
-  const raw = Object.keys(extra).length > 0 && { extra };
+  const { node, bridge, ids, fields, disk, power, mode, storage } = target;
   return JSON.stringify({
     version: 1,
     stack: name,
@@ -82,7 +81,7 @@ function text({ templateMemory, greeting }: StackOptions): string {
         disks: { scsi0: { image: 'disk', storage: disk.storage, size: '1GiB' } },
         nics: { net0: { bridge } },
         boot: ['scsi0'],
-        ...raw,
+        ...fields,
       },
     },
     vms: {
@@ -96,7 +95,7 @@ function text({ templateMemory, greeting }: StackOptions): string {
         clone: { template: `${name}-base`, mode, ...(mode === 'full' && storage !== undefined && { storage }) },
         nics: { net0: { bridge, ipv4: { addresses: '192.0.2.11-192.0.2.60/24', gateway: '192.0.2.1' } } },
         cloud_init: { storage: storages.isos, user_data: { text: `#cloud-config\nfinal_message: ${greeting}\n` } },
-        ...raw,
+        ...fields,
       },
     },
   });

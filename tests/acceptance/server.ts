@@ -91,11 +91,11 @@ interface Connection {
   readonly clock: Clock;
 }
 
-interface Surroundings extends Pick<AcceptanceServer, 'isLive' | 'environment'> {
+interface VmSite extends Pick<AcceptanceServer, 'isLive' | 'environment'> {
   closeServer(): Promise<void>;
 }
 
-function open(connection: Connection, { isLive, environment, closeServer }: Surroundings): AcceptanceServer {
+function open(connection: Connection, { isLive, environment, closeServer }: VmSite): AcceptanceServer {
   const opened: Pve[] = [];
   const connect: AcceptanceServer['connect'] = (changed) => {
     const { endpoint, trust, credentials, clock } = { ...connection, ...changed };

@@ -38,7 +38,7 @@ const FORMS = [
 const SIMULATED = {
   PROXWRIGHT_ACCEPTANCE_TEMPLATE: 'debian-agent-tpl',
   PROXWRIGHT_ACCEPTANCE_POWER: 'running',
-  PROXWRIGHT_ACCEPTANCE_EXTRA: '{"kvm":0}',
+  PROXWRIGHT_ACCEPTANCE_FIELDS: '{"kvm":false}',
 };
 
 /** A guest without KVM takes minutes to boot, and is waited for. */

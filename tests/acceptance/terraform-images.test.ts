@@ -57,10 +57,7 @@ function step(title: string, act: (terraform: Workspace) => Promise<string>): vo
 }
 
 function configuration(templateMemory: string): string {
-  const { node, bridge, ids, extra, disk, power, mode } = target;
-  const raw = Object.keys(extra).length > 0 && {
-    extra: Object.fromEntries(Object.entries(extra).map(([key, value]) => [key, String(value)])),
-  };
+  const { node, bridge, ids, fields, disk, power, mode } = target;
   const clone = { template: ref('proxwright_template.base.name'), mode, ...cloneStorage(target) };
   return JSON.stringify({
     terraform: { required_providers: { proxwright: { source: ADDRESS } } },
@@ -81,7 +78,7 @@ function configuration(templateMemory: string): string {
           nics: { net0: { bridge } },
           boot: ['scsi0'],
           triggers: { image: ref('proxwright_image.disk.sha256') },
-          ...raw,
+          ...fields,
         },
       },
       proxwright_vm: {
@@ -94,7 +91,7 @@ function configuration(templateMemory: string): string {
           stop_on_destroy: true,
           clone,
           memory: '128MiB',
-          ...raw,
+          ...fields,
         },
       },
     },

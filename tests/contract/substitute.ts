@@ -97,11 +97,11 @@ function sizeRules({ sizes, storages }: Substitution): readonly Rule[] {
 
 /** A size asked for as `STORAGE:GiB`, and the complaint of a server that takes it for the name of a volume. */
 function requestedSizeRules(gib: { from: string; to: string }, storages: readonly string[]): readonly Rule[] {
-  const surroundings = [
+  const site = [
     [`(?<=(?<!\\w)(?:${storages.join('|')}):)`, '(?=[,\\s]|$)'],
     ["(?<=\\bvolume name ')", "(?=')"],
   ] as const;
-  return surroundings.map(([before, after]) => ({
+  return site.map(([before, after]) => ({
     from: new RegExp(before + escaped(gib.from) + after, 'g'),
     to: () => gib.to,
   }));
@@ -109,7 +109,7 @@ function requestedSizeRules(gib: { from: string; to: string }, storages: readonl
 
 function vmidRules({ vmids }: Substitution): readonly Rule[] {
   if (vmids.size === 0) return [];
-  const surroundings = [
+  const site = [
     [String.raw`(?<=\/)`, String.raw`(?!\d)`], // /qemu/100, /vms/100, images/100/, 9000/base-…/100/vm-…
     [String.raw`(?<=(?:\b|%2F)(?:vm|base)-)`, '(?=-)'],
     ['(?<=^|[:>])', String.raw`(?=-[a-z]+\d)`], // a disk that goes from one VM to another: 237-scsi1>238-scsi0
@@ -124,7 +124,7 @@ function vmidRules({ vmids }: Substitution): readonly Rule[] {
     [String.raw`(?<=\bguests (?:to \w+|failed to \w+):? (?:\d+, )*|\bguests: (?:\d+, )*)`, String.raw`(?!\d)`], // bulk actions
   ] as const;
   const anyVmid = `(?:${[...vmids.keys()].join('|')})`;
-  return surroundings.map(([before, after]) => ({
+  return site.map(([before, after]) => ({
     from: new RegExp(before + anyVmid + after, 'g'),
     to: (found) => vmids.get(found) ?? found,
   }));
@@ -133,7 +133,7 @@ function vmidRules({ vmids }: Substitution): readonly Rule[] {
 function storageRules({ storages }: Substitution): readonly Rule[] {
   if (storages.size === 0) return [];
   const anyStorage = `(?:${[...storages.keys()].join('|')})`;
-  const surroundings = [
+  const site = [
     String.raw`(?<![\w/-])${anyStorage}(?=:)`, // volume ids
     String.raw`(?<=\/content\/)${anyStorage}(?=:)`,
     String.raw`(?<=\bstorage\/(?:pve1\/)?)${anyStorage}(?![\w-])`,
@@ -141,7 +141,7 @@ function storageRules({ storages }: Substitution): readonly Rule[] {
     `(?<=@)${anyStorage}(?=:|$)`, // what a task worked on: 410@local
     String.raw`(?<=!= )${anyStorage}(?=\))`,
   ];
-  const byName = surroundings.map((text) => ({
+  const byName = site.map((text) => ({
     from: new RegExp(text, 'g'),
     to: (found: string) => storages.get(found)?.name ?? found,
   }));

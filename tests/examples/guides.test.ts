@@ -25,7 +25,7 @@ async function open(options: SceneOptions = {}): Promise<ExampleScene> {
 
 /** What an administrator gets who types the commands of the page. */
 function rightsOfPage(without?: string): Pick<WorldFile, 'users' | 'roles' | 'acl'> {
-  const roles = [...BARE_HOST.matchAll(/^pveum role add (\S+) --privs "([^"]+)"$/gm)].map(
+  const roles = [...BARE_HOST.matchAll(/^pveum role add (\S+) --privs '([^']+)'$/gm)].map(
     ([, name = '', privileges = '']) => [name, privileges.split(' ').filter((privilege) => privilege !== without)],
   );
   const entries = BARE_HOST.matchAll(

@@ -300,7 +300,7 @@ describe('proxwright_vms', () => {
     expect(vmids(state, 'vms')).toEqual([120]);
     expect(listOf(state, 'vms')[0]?.what_to_do).toBe(
       'To complete it, apply a proxwright_vm with name = "web-1" that is not in the state: the creation resumes with this VM. ' +
-        'If the configuration no longer has such a resource, remove the VM by hand, on pve1: qm destroy 120',
+        'If the configuration no longer has such a resource, remove the VM by hand, on pve1: qm unlock 120 && qm destroy 120 --purge 1 --destroy-unreferenced-disks 1',
     );
     const without = await read('proxwright_vms', { incomplete: true });
     expect(without).toMatchObject({ state: { vms: [] }, told: [] });

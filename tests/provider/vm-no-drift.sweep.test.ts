@@ -7,7 +7,7 @@ import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { foreignChanges } from '../../src/kinds/vm/testing/foreign-changes.ts';
 import { desiredVm } from '../../src/provider/kinds/vm/desired.ts';
 import { USER_ATTRIBUTES } from '../../src/provider/kinds/vm/schema.ts';
-import { driftWorld, SURROUNDINGS } from '../simulation/engine/support/drift-world.ts';
+import { driftWorld, VM_SITES } from '../simulation/engine/support/drift-world.ts';
 import { isStored } from '../simulation/engine/support/foreign-edit.ts';
 import { atMostEach, byDepth } from '../support/depth.ts';
 import { complete, hasErrors, type Outcome } from './support/toy-host.ts';
@@ -32,9 +32,9 @@ const isAccepted = (fields: VmFields) => resolved(configOf(fields)).problems.len
 const resolved = (config: ReturnType<typeof configOf>) => desiredVm(complete(USER_ATTRIBUTES, config), false);
 
 function samples(seed: number, count: number) {
-  return SURROUNDINGS.flatMap((around) =>
-    fc.sample(vmFieldsArbitrary(around).filter(isAccepted), { numRuns: count, seed }).map((fields, index) => ({
-      name: `${around.template ?? 'from nothing'} ${index}`,
+  return VM_SITES.flatMap((site) =>
+    fc.sample(vmFieldsArbitrary(site).filter(isAccepted), { numRuns: count, seed }).map((fields, index) => ({
+      name: `${site.template ?? 'from nothing'} ${index}`,
       fields: index % 2 === 0 ? { ...fields, power: 'stopped' as const } : startable(fields),
     })),
   );

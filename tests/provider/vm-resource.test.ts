@@ -48,6 +48,26 @@ describe('a VM of Terraform', () => {
     });
   });
 
+  it('is imported and read again if its configuration sets a raw key that has a field', async () => {
+    const bench = new VmBench();
+    await bench.run(async () => {
+      const { host } = bench.process();
+      const raw = { ...WEB, extra: { kvm: '0' } };
+      await host.apply(raw);
+      const vmid = String(host.state?.vmid);
+      host.instance = undefined;
+      expect(hasErrors(await host.import(vmid))).toBe(false);
+      expect(host.state).toMatchObject({ kvm: false, extra: null });
+      const before = bench.writes().length;
+      expect(hasErrors((await host.apply(raw)).diagnostics)).toBe(false);
+      expect(bench.writes()).toHaveLength(before);
+      expect(hasErrors(await host.refresh())).toBe(false);
+      expect((await host.plan(raw)).action).toBe('none');
+      expect(hasErrors((await host.apply({ ...raw, extra: { kvm: '1' } })).diagnostics)).toBe(false);
+      expect((await host.plan({ ...raw, extra: { kvm: '1' } })).action).toBe('none');
+    });
+  });
+
   it('changes in place, and says what waits for a restart', async () => {
     const bench = new VmBench();
     await bench.run(async () => {

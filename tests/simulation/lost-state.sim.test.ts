@@ -54,7 +54,7 @@ describe('a plan without the state', () => {
       );
       expect(problems[0]?.hint?.text).toContain('proxwright state recover');
       const { state } = await recoverState({ pve: lab.pve, clock: lab.clock, stack, state: emptyState('lab') });
-      await replaceState(lab.doors('state recover'), state);
+      await replaceState(lab.deps('state recover'), state);
       expect(isEmpty(await lab.plan(stack))).toBe(true);
     });
     expect([...lab.simulator.runtime.world.vms.keys()]).toEqual(before);

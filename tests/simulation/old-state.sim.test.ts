@@ -13,7 +13,7 @@ import { DEFAULT_WORLD } from '../../src/simulator/world/default-world.ts';
 import { DirectoryStore } from '../../src/state/directory-store.ts';
 import { openSteps } from '../../src/state/events.ts';
 import { readRuns, unfinishedRuns } from '../../src/state/journal.ts';
-import { recallState } from '../../src/state/recorded.ts';
+import { readRecorded } from '../../src/state/recorded.ts';
 import { listBackups, parseState, readState } from '../../src/state/state-file.ts';
 import { Transitions } from '../../src/state/transitions.ts';
 import { failuresOf } from './engine/support/invariants.ts';
@@ -102,7 +102,7 @@ describe('a clone that a killed run of version 0.1.0 left unfinished', () => {
     const store = storeOf('lab');
     const [run, ...others] = await unfinishedRuns(store);
     expect(others).toEqual([]);
-    const { nonce, vmid } = (await recallState(store, 'lab')).state.vms['vm.mail'] ?? {};
+    const { nonce, vmid } = (await readRecorded(store, 'lab')).state.vms['vm.mail'] ?? {};
     expect(vmid).toBe(530);
     expect(openSteps(run?.events ?? [])).toEqual([
       {
@@ -135,7 +135,7 @@ describe('a clone that a killed run of version 0.1.0 left unfinished', () => {
 describe('a readiness that a killed run of version 0.1.0 did not see', () => {
   it('leaves a run without open steps, whose VM is recorded as complete', async () => {
     const store = storeOf('edge');
-    const { state, unfinished } = await recallState(store, 'edge');
+    const { state, unfinished } = await readRecorded(store, 'edge');
     expect(unfinished.map(({ events }) => openSteps(events))).toEqual([[]]);
     expect(state.vms['vm.proxy']).toMatchObject({ vmid: 601, phase: 'complete', addresses: {} });
   });

@@ -36,7 +36,7 @@ describe('recovering a state from the cluster', () => {
       await lab.store.remove('state.json');
       const recovery = await recoverState({ pve: lab.pve, clock: lab.clock, stack: STACK, state: emptyState('lab') });
       expect(recovery).toMatchObject({ found: ['vm.web[1]', 'vm.web[2]'], notFound: [], remarks: [] });
-      await replaceState(lab.doors('state recover'), recovery.state);
+      await replaceState(lab.deps('state recover'), recovery.state);
       expect(isEmpty(await lab.plan(STACK))).toBe(true);
     });
     const { vms } = await lab.state();
@@ -115,7 +115,7 @@ vms:
     await lab.run(async () => {
       await lab.apply(available);
       const input = { pve: lab.pve, clock: lab.clock, stack: available, state: emptyState('lab') };
-      await replaceState(lab.doors('state recover'), (await recoverState(input)).state);
+      await replaceState(lab.deps('state recover'), (await recoverState(input)).state);
       expect(isEmpty(await lab.plan(available))).toBe(true);
     });
   });
@@ -130,7 +130,7 @@ vms:
       await lab.apply(gpu);
       expect(lab.config(100).get('hostpci0') ?? '').toMatch(/^mapping=/);
       const input = { pve: lab.pve, clock: lab.clock, stack: gpu, state: emptyState('lab') };
-      await replaceState(lab.doors('state recover'), (await recoverState(input)).state);
+      await replaceState(lab.deps('state recover'), (await recoverState(input)).state);
       expect(isEmpty(await lab.plan(gpu))).toBe(true);
     });
   });

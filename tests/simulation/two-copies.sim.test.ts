@@ -117,7 +117,7 @@ describe('two copies of one stack', () => {
           stack: STACK,
           state: await lab.state(),
         });
-        await replaceState(lab.doors('state recover'), state);
+        await replaceState(lab.deps('state recover'), state);
         expect(isEmpty(await lab.plan(STACK))).toBe(true);
       });
       expect(isEmpty(await lab.plan(STACK))).toBe(true);
@@ -133,7 +133,7 @@ describe('two copies of one stack', () => {
       expect(recovery.found).toEqual([]);
       expect(recovery.remarks.join('\n')).toContain(`VM ${theirs} is vm.web of another copy of this stack`);
       const { 'vm.web': _, ...vms } = here.vms;
-      await replaceState(lab.doors('state forget'), { ...here, vms });
+      await replaceState(lab.deps('state forget'), { ...here, vms });
       lab.edit(here.vms['vm.web']?.vmid ?? 0, 'description', undefined);
       await lab.import(STACK, theirs);
       expect(isEmpty(await lab.plan(STACK))).toBe(true);

@@ -31,10 +31,15 @@ export function visibleLine(text: string): string {
  */
 export function safeJson(value: unknown, indent?: number): string {
   // Outside of strings JSON has no such character, except line feeds, which stay.
-  return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part), indent).replace(
-    UNSAFE,
-    (character) =>
-      [...Array(character.length).keys()].map((index) => `\\u${hex(character.charCodeAt(index), 4)}`).join(''),
+  return escapedUnsafe(
+    JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part), indent),
+  );
+}
+
+/** As JSON and YAML write such a character between double quotes. */
+export function escapedUnsafe(text: string): string {
+  return text.replace(UNSAFE, (character) =>
+    [...Array(character.length).keys()].map((index) => `\\u${hex(character.charCodeAt(index), 4)}`).join(''),
   );
 }
 

@@ -18,7 +18,7 @@ import type { Observed } from '../../kinds/observed.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
-import { recallState } from '../../state/recorded.ts';
+import { readRecorded } from '../../state/recorded.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
 import { showProblems } from '../views/view.ts';
 import { connect } from './connect.ts';
@@ -77,7 +77,7 @@ export async function tryPlan(
   options: PlanOptions,
 ): Promise<PlanAttempt> {
   const { stack, store } = opened;
-  const { state, unfinished: openRuns } = await recallState(store, stack.name);
+  const { state, unfinished: openRuns } = await readRecorded(store, stack.name);
   checkPlanning(options, stack, state);
   const secrets = await resolveSecrets(opened, deps);
   const observed = await observe({ pve, stack, state, secrets, replace: options.replace });

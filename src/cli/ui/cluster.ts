@@ -1,7 +1,7 @@
 /** The cluster as the page shows it: nodes with memory and storages, the VMs of the stack on them, and the guests of others. */
 
 import type { Pve } from '../../pve/index.ts';
-import { recallState } from '../../state/recorded.ts';
+import { readRecorded } from '../../state/recorded.ts';
 import type { ClusterView, GuestView, NodeView } from '../../ui/server/source.ts';
 import type { OpenedStack } from '../stack/open.ts';
 
@@ -9,7 +9,7 @@ export async function readCluster(opened: OpenedStack, pve: Pve): Promise<Cluste
   try {
     const { version } = await pve.authenticate();
     const rows = await pve.cluster.resources();
-    const { state } = await recallState(opened.store, opened.stack.name);
+    const { state } = await readRecorded(opened.store, opened.stack.name);
     const ours = new Map(Object.entries(state.vms).map(([address, { vmid }]) => [vmid, address]));
     const ofNode = (node: string, type: string) => rows.filter((row) => row.type === type && row.node === node);
     const nodes = rows

@@ -10,7 +10,7 @@ import { describeRun } from '../../engine/record/run-record.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { Pve } from '../../pve/index.ts';
 import { listRuns, nameOfJournal, readRun } from '../../state/journal.ts';
-import { recallState } from '../../state/recorded.ts';
+import { readRecorded } from '../../state/recorded.ts';
 import { chartOf } from '../../ui/picture/chart.ts';
 import { renderReport } from '../../ui/report/html.ts';
 import type {
@@ -199,7 +199,7 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
       fields,
     })),
   outputs: async ({ stack, store }) => {
-    const { state } = await recallState(store, stack.name);
+    const { state } = await readRecorded(store, stack.name);
     return Object.entries(stackOutputs(stack, state).values).map(([name, value]) => ({
       name,
       text: typeof value === 'string' ? value : JSON.stringify(value, undefined, 2),

@@ -2,6 +2,7 @@
 import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
 import type { Adoption } from '../../engine/adopt/adopt.ts';
+import { remarksOn } from '../../engine/adopt/remarks.ts';
 import type { Guest, LeftGuest, Survey } from '../../engine/adopt/survey.ts';
 import { lineDiff } from './text/line-diff.ts';
 import { renderTable } from './text/table.ts';
@@ -112,8 +113,7 @@ function humanView({ terminal, print, paint }: HumanScreen): AdoptView {
       showLeft(left);
       if (known > 0)
         print(['', `${counted(known, 'VM')} of these ${known === 1 ? 'is' : 'are'} in the state already.`]);
-      for (const { vm } of places)
-        for (const each of vm.leftOut) terminal.log('warn', `${vm.name}: not in the file: ${each}`);
+      for (const each of remarksOn(places.map(({ vm }) => vm))) terminal.log('warn', `Not in the file: ${each}`);
       for (const [address, paths] of unfit) {
         terminal.log(
           'warn',

@@ -9,13 +9,14 @@ import { diffVm } from '../../kinds/vm/diff/diff.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { vmFieldsArbitrary } from '../../kinds/vm/testing/arbitrary-vm.ts';
 import { afterResize, afterWrite, observedVm } from '../../kinds/vm/testing/server.ts';
+import { withUnknownParts } from '../../kinds/vm/testing/unknown-parts.ts';
 import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../../kinds/vm/testing/vm-site.ts';
 import { loadStack, resolveStack } from '../../spec/index.ts';
 import { fieldsOfVm } from './fields.ts';
 
 const cases = fc
   .constantFrom(RICH_TEMPLATE, NO_TEMPLATE, CLOUD_TEMPLATE)
-  .chain((around) => vmFieldsArbitrary(around).map((fields) => ({ around, desired: desiredConfig(fields, {}) })));
+  .chain((site) => vmFieldsArbitrary(site).map((fields) => ({ site, desired: desiredConfig(fields, {}) })));
 
 function madeFrom(values: ReadonlyMap<string, string>, desired: DesiredConfig) {
   let now = new Map(values);
@@ -27,8 +28,8 @@ function madeFrom(values: ReadonlyMap<string, string>, desired: DesiredConfig) {
 describe('the stack lines of an imported VM', () => {
   it('match the VM, and contain everything that the stack had set', () => {
     fc.assert(
-      fc.property(cases, ({ around, desired }) => {
-        const vm = madeFrom(around.values, desired);
+      fc.property(cases, ({ site, desired }) => {
+        const vm = madeFrom(site.values, desired);
         const { fields, leftOut } = fieldsOfVm(vm);
         // What is left out, a rule refuses; everything that a file may say can be said truly.
         expect(leftOut.filter((text) => /as the VM has it/.test(text))).toEqual([]);
@@ -49,6 +50,21 @@ describe('the stack lines of an imported VM', () => {
   });
 });
 
+describe('a sub-key that no field sets', () => {
+  it('is named, with its value', () => {
+    const found = fc.constantFrom(RICH_TEMPLATE, CLOUD_TEMPLATE).chain(({ values }) => withUnknownParts(values));
+    fc.assert(
+      fc.property(found, ({ values, parts }) => {
+        const { leftOut } = fieldsOfVm(observedVm(values));
+        for (const { key, part, value } of parts) {
+          expect(leftOut).toContain(`${key}: ${part}=${value} (no field sets it; it stays as it is)`);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
 it('escapes text in the notes that looks like a reference', () => {
   const notes = `costs $${'{x}'}`;
   const vm = observedVm(new Map([...NO_TEMPLATE.values, ['name', 'web'], ['description', notes]]));
@@ -60,8 +76,8 @@ it('escapes text in the notes that looks like a reference', () => {
 describe('the stack lines of an imported VM, pasted into a new file', () => {
   it('are valid without changes', () => {
     fc.assert(
-      fc.property(cases, fc.boolean(), ({ around, desired }, running) => {
-        const { written } = fieldsOfVm({ ...madeFrom(around.values, desired), running });
+      fc.property(cases, fc.boolean(), ({ site, desired }, running) => {
+        const { written } = fieldsOfVm({ ...madeFrom(site.values, desired), running });
         const text = stringify({ version: 1, stack: 'lab', vms: { web: written } });
         const { diagnostics } = resolveStack(loadStack(text, 'stack.yaml'));
         expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);

@@ -63,7 +63,14 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   const notes = stripOwnership(values.get('description') ?? '').trim();
   if (notes !== '') tree.description = notes;
   const seed = heldSeed(values);
-  if (seed) leftOut.push(`cloud_init.user_data: it is on ${seed.file} and cannot be read back`);
+  if (seed) {
+    leftOut.push(`cloud_init.user_data: it is on the ISO image in ${seed.key} and cannot be read back`);
+    // A file with this order would have to have a drive in that slot.
+    if (Array.isArray(tree.boot) && tree.boot.includes(seed.key)) {
+      leftOut.push(`boot: ${tree.boot.join(', ')} (${seed.key} has the cloud-init files)`);
+      delete tree.boot;
+    }
+  }
   for (const drive of drivesOf(values)) {
     if (drive.key !== seed?.key) readDrive(tree, drive, values.get(drive.key) ?? '');
   }

@@ -2,10 +2,12 @@
  * Imports an existing VM: records its identity and writes the ownership line into its notes, and changes nothing else.
  * Fields of the file that match the VM are recorded as applied, so the next plan shows only the differences.
  */
+
 import type { Address } from '../../base/address.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import type { Logger } from '../../base/log.ts';
+import { setUuid } from '../../base/text/node-command.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
 import type { StackState } from '../../kinds/recorded.ts';
@@ -203,7 +205,7 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
     throw refused(
       address,
       `VM ${vmid} has no uuid in smbios1, so Proxwright could not identify it later.`,
-      `On its node: qm set ${vmid} --smbios1 uuid=$(uuidgen). It takes effect in the guest after the next start.`,
+      `On its node: ${setUuid(vmid, observed.current.get('smbios1'))}. It takes effect in the guest after the next start.`,
     );
   }
   return { ...observed, uuid };

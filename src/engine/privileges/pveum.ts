@@ -1,5 +1,5 @@
 /** Grants roles: as `pveum` commands for an administrator, or through the API with an administrator's token. */
-import { shellQuoted } from '../../base/text/shell.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { AclEntry, CallOptions } from '../../pve/index.ts';
 import type { RoleSet } from './roles.ts';
@@ -19,12 +19,13 @@ export function pveumCommands(
 ): string[] {
   return [
     ...roles.map(({ name, privileges }) => {
-      const list = `--privs "${privileges.join(' ')}"`;
-      return existing.has(name) ? `pveum role modify ${name} --append 1 ${list}` : `pveum role add ${name} ${list}`;
+      const privs = privileges.join(' ');
+      return existing.has(name)
+        ? nodeCommand('pveum role modify', [name], { append: 1, privs })
+        : nodeCommand('pveum role add', [name], { privs });
     }),
-    ...acl.map(
-      ({ path, role, propagate }) =>
-        `pveum acl modify ${path} ${holderOptions(holder)} --roles ${role} --propagate ${propagate ? 1 : 0}`,
+    ...acl.map(({ path, role, propagate }) =>
+      nodeCommand('pveum acl modify', [path], { ...granteesOf(holder), roles: role, propagate: propagate ? 1 : 0 }),
     ),
   ];
 }
@@ -39,17 +40,10 @@ export function granteesOf({ principal, isSeparated = true }: Holder): { users?:
   };
 }
 
-function holderOptions(holder: Holder): string {
-  const { users, tokens } = granteesOf(holder);
-  const owner = users === undefined ? [] : [`--users ${shellQuoted(users)}`];
-  const own = tokens === undefined ? [] : [`--tokens ${shellQuoted(tokens)}`];
-  return [...owner, ...own].join(' ');
-}
-
 /** Commands that remove entries. */
 export function pveumRemovals(entries: readonly AclEntry[]): string[] {
-  return entries.map(
-    ({ path, type, ugid, roleid }) => `pveum acl delete ${path} --${type}s ${shellQuoted(ugid)} --roles ${roleid}`,
+  return entries.map(({ path, type, ugid, roleid }) =>
+    nodeCommand('pveum acl delete', [path], { [`${type}s` as const]: ugid, roles: roleid }),
   );
 }
 

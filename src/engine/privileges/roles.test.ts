@@ -121,14 +121,14 @@ describe('commands for an administrator', () => {
 
   it('grant to the user and to its token', () => {
     expect(pveumCommands(roles, { principal: 'prov@pve!tok' })).toEqual([
-      'pveum role add samsara_iac-VM --privs "VM.Allocate"',
+      "pveum role add samsara_iac-VM --privs 'VM.Allocate'",
       "pveum acl modify /vms --users 'prov@pve' --tokens 'prov@pve!tok' --roles samsara_iac-VM --propagate 1",
     ]);
   });
 
   it('grant to the principal that needs it, and extend an existing role', () => {
     const [role] = pveumCommands(roles, { principal: 'prov@pve' }, new Set(['samsara_iac-VM']));
-    expect(role).toBe('pveum role modify samsara_iac-VM --append 1 --privs "VM.Allocate"');
+    expect(role).toBe("pveum role modify samsara_iac-VM --append 1 --privs 'VM.Allocate'");
     const holders = [
       pveumCommands(roles, { principal: 'prov@pve' }),
       pveumCommands(roles, { principal: 'prov@pve!tok', isSeparated: false }),

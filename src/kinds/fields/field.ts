@@ -62,6 +62,8 @@ export interface FieldFacts {
   readonly buses?: readonly DriveBus[];
   /** The first release of Proxmox VE that has it; every supported one by default. A plan for an older one is refused. */
   readonly since?: ReleaseNumber;
+  /** Values that came later than the field, each with its first release. */
+  readonly valuesSince?: Readonly<Record<string, ReleaseNumber>>;
   /** Proxmox lets only root@pam, logged in with a password, set it. A test compares this with the privileges of its key. */
   readonly rootOnly?: true;
   /** The value, or what it refers to, never appears in plans, states, journals and logs. */

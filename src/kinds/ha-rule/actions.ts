@@ -2,9 +2,11 @@
  * `ha-rule.keep` makes a rule say what the plan wants about the VMs that exist now; `ha-rule.leave` takes VMs out of one, or
  * removes it. Both read the rules first and write with their digest. Resources of others in a rule of ours stay in it.
  */
+
 import type { Address } from '../../base/address.ts';
 import { hasCode, ProxwrightError } from '../../base/errors.ts';
 import { Attempts, RETRIES } from '../../base/retry.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import { printDuration } from '../../base/values/units.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
@@ -119,7 +121,7 @@ function notOurs(rule: string): ProxwrightError {
   return new ProxwrightError({
     code: 'NOT_OURS',
     detail: `Since the plan was made, an HA rule "${rule}" appeared whose comment does not say that it belongs to this stack.`,
-    hint: `If it is not needed: ha-manager rules remove ${rule}. Then apply again.`,
+    hint: `If it is not needed: ${nodeCommand('ha-manager rules remove', [rule])}. Then apply again.`,
   });
 }
 

@@ -1,8 +1,10 @@
 /** What a plan says about HA rules and groups: those that Proxmox would refuse, that wait, or that cannot be kept. Pure. */
+
 import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import type { PlanContext } from '../kind.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { whereOf } from '../vm/where.ts';
@@ -15,13 +17,13 @@ export interface Words {
   readonly noun: string;
   /** One that says on which nodes VMs run. */
   readonly confining: string;
-  readonly remove: string;
+  readonly remove: 'ha-manager groupremove' | 'ha-manager rules remove';
 }
 
 export const wordsFor = ({ observed }: PlanContext): Words =>
   hasGroups(observed.version)
-    ? { noun: 'HA group', confining: 'HA group', remove: 'groupremove' }
-    : { noun: 'HA rule', confining: 'node affinity rule', remove: 'rules remove' };
+    ? { noun: 'HA group', confining: 'HA group', remove: 'ha-manager groupremove' }
+    : { noun: 'HA rule', confining: 'node affinity rule', remove: 'ha-manager rules remove' };
 
 const OPT_OUT = setting('placement', { ha_rules: false });
 
@@ -34,7 +36,7 @@ export function nameTaken({ rule }: DesiredRule, vm: ResolvedVm, { noun, remove 
     code: 'NOT_OURS',
     where: whereOf(vm, 'ha'),
     detail: `There is an ${noun} "${rule}", and its comment does not say that it belongs to this stack, so Proxwright does not change it.`,
-    hint: advice`If it is not needed: ha-manager ${remove} ${rule}. To have none: ${OPT_OUT}.`,
+    hint: advice`If it is not needed: ${nodeCommand(remove, [rule])}. To have none: ${OPT_OUT}.`,
   }).diagnostic;
 }
 

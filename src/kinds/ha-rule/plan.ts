@@ -28,13 +28,13 @@ export function planRules(context: PlanContext): KindPlan {
   const all = desired.filter(({ sense }) => !isGroup || sense.type === 'node-affinity');
   const scene = new Scene(context, observed.haRules.value);
   const kept = all.map((rule) => ({ rule, ...scene.membersOf(rule) }));
-  const wanted = kept.filter(({ rule, members }) => members.length >= fewestMembers(rule.sense));
+  const filled = kept.filter(({ rule, members }) => members.length >= fewestMembers(rule.sense));
   const leaving = scene.ours.flatMap((rule) =>
-    scene.leave(rule, wanted.find((each) => each.rule.rule === rule.rule)?.members),
+    scene.leave(rule, filled.find((each) => each.rule.rule === rule.rule)?.members),
   );
-  const keeping = wanted.flatMap(({ rule, members }) => scene.keep({ ...rule, members }, leaving));
+  const keeping = filled.flatMap(({ rule, members }) => scene.keep({ ...rule, members }, leaving));
   const sent = new Set(keeping.map(({ input }) => input.rule));
-  const found = scene.problems(wanted.map(({ rule, members }) => ({ ...rule, members })));
+  const found = scene.problems(filled.map(({ rule, members }) => ({ ...rule, members })));
   const postponed = kept.flatMap((each) =>
     each.postponed.length > 0 ? [notYet(each.rule, each.postponed, context)] : [],
   );
@@ -161,11 +161,11 @@ class Scene {
   }
 
   /** Rules that Proxmox would refuse, and names that a rule of another client has. */
-  problems(wanted: readonly DesiredRule[]): { readonly rule: string; readonly problem: Diagnostic }[] {
+  problems(rules: readonly DesiredRule[]): { readonly rule: string; readonly problem: Diagnostic }[] {
     const owned = new Set(this.ours.map(({ rule }) => rule));
     const strangers: readonly CheckedRule[] = this.#rules.filter(({ rule }) => !owned.has(rule));
-    const own = wanted.map((rule) => this.#checked(rule));
-    return wanted.flatMap((desired, index) => {
+    const own = rules.map((rule) => this.#checked(rule));
+    return rules.flatMap((desired, index) => {
       const first = this.#vms.get(desired.members[0] as Address); // a rule has members
       const rule = own[index];
       if (!first || !rule) return [];

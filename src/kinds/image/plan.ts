@@ -2,10 +2,12 @@
  * The plan of each image, for each storage that has to hold it. A file that is right stays; a wrong one is reported, and
  * replaced only on request. A storage reports only size and time of a file, so the state records what was transferred. Pure.
  */
+
 import { type Address, addressOf, covers } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import { behaves, type ServerVersion } from '../../pve/compatibility.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
 import type { ImageSite } from '../observed.ts';
@@ -244,7 +246,7 @@ function placeProblem({ image, node, row, isRead }: ImageSite): Diagnostic | und
     code: 'BAD_VALUE',
     where,
     detail: `Storage "${storage}" does not hold ${content === 'iso' ? 'ISO images' : 'images to import'}; its content types are ${[...row.content].join(', ')}.`,
-    hint: `Allow it: pvesm set ${storage} --content ${contents}. Or choose another storage.`,
+    hint: `Allow it: ${nodeCommand('pvesm set', [storage], { content: contents })}. Or choose another storage.`,
   }).diagnostic;
 }
 

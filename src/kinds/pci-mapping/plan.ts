@@ -2,8 +2,10 @@
  * PCI addresses of a stack. A token may use a device only through a mapping, so each address resolves to an existing
  * mapping, or to one that the plan creates if the token may; otherwise the plan is refused, with both remedies. Pure.
  */
+
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import { splitProperty } from '../../pve/wire/index.ts';
 import type { Observed } from '../observed.ts';
 import type { ResolvedVm } from '../stack.ts';
@@ -143,7 +145,7 @@ function cannotCreate(desired: DesiredDevice, seesMappings: boolean, needs: stri
     where: lineOf(desired),
     hint:
       'Let Proxwright create one: grant the token PVEMappingAdmin on /mapping/pci and Sys.Audit on /. ' +
-      `Or create it as root: pvesh create /cluster/mapping/pci --id NAME --map node=${node},path=${pciPath(device)},id=VENDOR:DEVICE (ids: pvesh get /nodes/${node}/hardware/pci), and grant the token Mapping.Use on it; Proxwright then finds it.`,
+      `Or create it as root: ${nodeCommand('pvesh create', ['/cluster/mapping/pci'], { id: 'NAME', map: `node=${node},path=${pciPath(device)},id=VENDOR:DEVICE` })} (ids: ${nodeCommand('pvesh get', [`/nodes/${node}/hardware/pci`])}), and grant the token Mapping.Use on it; Proxwright then finds it.`,
   };
   const why = 'Proxmox allows only root@pam with a password to name a device by its address';
   if (!seesMappings) {

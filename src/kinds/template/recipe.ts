@@ -7,6 +7,7 @@ import { fingerprint, slowDigest } from '../fingerprint.ts';
 import { imageVolid } from '../image/file.ts';
 import type { ResolvedStack, ResolvedTemplate } from '../stack.ts';
 import type { ResolvedSecret } from '../vm/config/desired-config.ts';
+import { sourceVolumes } from '../vm/config/disks.ts';
 
 /** Enough to tell recipes apart, and short enough for a line in the notes. */
 const DIGITS = 16;
@@ -37,9 +38,7 @@ export function recipeOf(template: ResolvedTemplate, stack: Pick<ResolvedStack, 
 }
 
 function imagesIn({ vm }: ResolvedTemplate, { images }: Pick<ResolvedStack, 'images'>): unknown[] {
-  const volumes = new Set(
-    Object.values(vm.fields.disks ?? {}).flatMap(({ import_from, iso }) => [import_from, iso].filter(Boolean)),
-  );
+  const volumes = new Set(sourceVolumes(vm.fields));
   return images
     .filter(({ fields, file }) => volumes.has(imageVolid(fields.storage, fields.content, file)))
     .map(({ fields: { url, path, sha256, sha512 } }) => ({ url, path, sha256, sha512 }));

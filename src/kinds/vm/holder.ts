@@ -2,10 +2,12 @@
  * The holder: a VM without drives of its own that has the kept disks of another VM between the destruction of the old one and
  * the creation of the new one. Proxmox destroys a VM with everything that is attached to it, so the disks have to be elsewhere.
  */
+
 import { type Address, keeperOf } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import type { PackedEntry } from './config/packed.ts';
 
 const NAME_MAX = 63;
@@ -43,8 +45,8 @@ export function lostDisk({ holder, vmid, node, slot, volume, isHolderGone, where
     ? `VM ${vmid}, which held the disk, is gone.`
     : `Neither the VM nor VM ${vmid} on ${node}, which holds its disks during a replacement, has it.`;
   const search = isHolderGone
-    ? `Look for the volume on ${node}: pvesm list ${volume.split(':')[0]}`
-    : `On ${node}, find it (qm disk rescan --vmid ${vmid}), attach it (qm set ${vmid} --${slot} VOLUME), and repeat the command`;
+    ? `Look for the volume on ${node}: ${nodeCommand('pvesm list', [volume.split(':')[0] ?? ''])}`
+    : `On ${node}, find it (${nodeCommand('qm disk rescan', [], { vmid })}), attach it (${nodeCommand('qm set', [vmid], { [slot]: 'VOLUME' })}), and repeat the command`;
   return new ProxwrightError({
     code: 'NOT_FOUND',
     where: where ?? { address: vm },

@@ -46,9 +46,36 @@ describe('the refusal of another VM', () => {
     );
   });
 
+  it('quotes the ownership line of that VM, and no other line of its notes', () => {
+    const line = 'proxwright: stack=other address=vm.db vmid=101';
+    const withNotes = (description: string) => ({ ...observed, current: new Map([['description', description]]) });
+    const detailOf = (description: string) =>
+      notOurs({ address: 'vm.web', recorded: OURS, observed: withNotes(description) }).diagnostic.detail;
+    expect(detailOf(`Ask Anna, not proxwright: \n${line}\r\nor Ben.`)).toContain(
+      ` had ${UUID}. Its notes say: "${line}". Nothing was changed.`,
+    );
+    expect(detailOf('Ask Anna.')).toContain(` had ${UUID}. Nothing was changed.`);
+  });
+
+  it('offers no import of a copy that is not finished', () => {
+    const half = { ...observed, lock: 'clone' };
+    const { hint } = notOurs({ address: 'vm.web', recorded: OURS, observed: half }).diagnostic;
+    expect(hint?.run).toMatchObject([{ command: 'state forget', args: ['vm.web'] }]);
+    expect(hint?.text).toBe('Forget the old VM: proxwright state forget vm.web');
+  });
+
+  it('points at a place in the file instead of the address, if there is one', () => {
+    const where = { file: 'stack.yaml', line: 7, column: 3 };
+    const { diagnostic } = notOurs({ address: 'vm.web', recorded: OURS, observed, where });
+    expect(diagnostic.where).toEqual(where);
+  });
+
   it('does not say that nothing was changed once the run has acted', () => {
     const { detail } = notOurs({ address: 'vm.web', recorded: OURS, observed, acted: true }).diagnostic;
     expect(detail).not.toContain('Nothing was changed');
-    expect(detail).toContain('check that this did not reach the other VM');
+    expect(detail).toContain(
+      'This run had already changed or switched VM 101: check that this did not reach the other VM. ' +
+        'Proxwright leaves it alone from now on.',
+    );
   });
 });

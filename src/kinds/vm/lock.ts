@@ -2,8 +2,10 @@
  * The lock of a VM, and the task that holds it. Proxmox locks a VM for the time of an operation. A worker that was killed, or
  * a node that went down, leaves the lock behind; then waiting does not help, and only root on the node can remove it.
  */
+
 import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { nodeCommand, removeRemains } from '../../base/text/node-command.ts';
 import { isNotFound, type Pve, type Upid } from '../../pve/index.ts';
 import { vmName } from './identity.ts';
 import { isHalfMade, readVm, type VmObserved } from './observed.ts';
@@ -167,18 +169,17 @@ const STATES: Readonly<Record<string, string>> = {
 export function unlockHint({ vmid, node, lock, holder }: HeldLock): string {
   if (holder.kind === 'task') return '';
   const isCertain = holder.kind === 'none';
+  const unlock = nodeCommand('qm unlock', [vmid]);
   const first = isCertain
     ? `As root on ${node}`
     : `If the task list of ${node} shows no task for it either, as root there`;
   if (lock === 'suspended') {
-    return `Resume it on ${node}: qm resume ${vmid}. To discard the saved memory instead: qm unlock ${vmid}. Then run the command again.`;
+    return `Resume it on ${node}: ${nodeCommand('qm resume', [vmid])}. To discard the saved memory instead: ${unlock}. Then run the command again.`;
   }
   if (isHalfMade({ lock }) || lock === 'destroyed') {
-    // Its configuration does not name the disk yet that was being copied.
-    const disks = lock === 'destroyed' ? '' : ' --destroy-unreferenced-disks 1';
-    return `${first}, remove what is left of it: qm unlock ${vmid} && qm destroy ${vmid} --purge${disks}. Then run the command again.`;
+    return `${first}, remove what is left of it: ${removeRemains(vmid)}. Then run the command again.`;
   }
-  return `${first}, remove the lock: qm unlock ${vmid}. Then run the command again.`;
+  return `${first}, remove the lock: ${unlock}. Then run the command again.`;
 }
 
 /** Why a VM cannot be taken over or completed: Proxmox has not finished creating it. Undefined if it has. */

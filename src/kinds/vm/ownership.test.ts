@@ -46,6 +46,11 @@ describe('the ownership line', () => {
     }
   });
 
+  it('is recognised with more spaces than were written', () => {
+    const line = printOwnership(OWN);
+    expect(parseOwnership(`${line.replaceAll(' ', '   ')}  `)).toEqual(OWN);
+  });
+
   it('counts only for the VM it was written for', () => {
     expect(ownershipCounts(OWN, { vmid: 112, uuid: UUID.toUpperCase() })).toBe(true);
     expect(ownershipCounts(OWN, { vmid: 113, uuid: UUID })).toBe(false);
@@ -130,9 +135,11 @@ describe('a line for a VM that has no id yet', () => {
 
 describe('the lineage in a line', () => {
   const own = '5f0c1a7e-93b2-4c11-8a55-0123456789ab';
-  const line = printOwnership({ ...OWN, lineage: own });
+  // Called in each test: what fails while tests are collected fails none of them.
+  const lineOf = () => printOwnership({ ...OWN, lineage: own });
 
   it('is short, and comes back', () => {
+    const line = lineOf();
     expect(line).toContain(' lineage=5f0c1a7e-93b2');
     expect(line).not.toContain(own);
     expect(parseOwnership(line)?.lineage).toBe('5f0c1a7e-93b2');
@@ -140,7 +147,7 @@ describe('the lineage in a line', () => {
   });
 
   it('is foreign to every other state; a line without one is foreign to none', () => {
-    const parsed = parseOwnership(line) ?? OWN;
+    const parsed = parseOwnership(lineOf()) ?? OWN;
     expect([isForeign(parsed, own), isForeign(parsed, '5f0c1a7e-93b2')]).toEqual([false, false]);
     expect([isForeign(parsed, own.replace('5', '6')), isForeign(parsed, undefined)]).toEqual([true, true]);
     expect([isForeign(OWN, own), isForeign(OWN, undefined)]).toEqual([false, false]);

@@ -16,6 +16,7 @@ import { printOwnership } from './ownership.ts';
 import { vmFieldsArbitrary } from './testing/arbitrary-vm.ts';
 import { foreignChanges } from './testing/foreign-changes.ts';
 import { afterResize, afterWrite, asksForVolume, observedVm } from './testing/server.ts';
+import { withUnknownParts } from './testing/unknown-parts.ts';
 import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from './testing/vm-site.ts';
 
 const RUNS = 150;
@@ -25,9 +26,9 @@ const CONTEXT = {
   pciMappings: new Map([['0000:01:00', 'gpu']]),
 };
 
-const surroundings = fc.constantFrom(RICH_TEMPLATE, NO_TEMPLATE, CLOUD_TEMPLATE);
-const cases = surroundings.chain((around) =>
-  vmFieldsArbitrary(around).map((fields) => ({ around, fields, desired: desiredConfig(fields, CONTEXT) })),
+const sites = fc.constantFrom(RICH_TEMPLATE, NO_TEMPLATE, CLOUD_TEMPLATE);
+const cases = sites.chain((site) =>
+  vmFieldsArbitrary(site).map((fields) => ({ site, fields, desired: desiredConfig(fields, CONTEXT) })),
 );
 
 /** Everything the engine would send, to a stopped VM. */
@@ -41,8 +42,8 @@ function applied(values: ReadonlyMap<string, string>, desired: DesiredConfig): M
 describe('a VM after its configuration was written', () => {
   it('shows no difference, whatever the template held', () => {
     fc.assert(
-      fc.property(cases, ({ around, desired }) => {
-        const vm = observedVm(applied(around.values, desired));
+      fc.property(cases, ({ site, desired }) => {
+        const vm = observedVm(applied(site.values, desired));
         expect(verifyVm(desired, vm)).toEqual([]);
         expect(diffVm(desired, vm, appliedValues(desired))).toEqual({
           differences: [],
@@ -56,7 +57,7 @@ describe('a VM after its configuration was written', () => {
     );
   });
 
-  it('shows no difference on a VM that is created, and then gets the texts of its SMBIOS table', () => {
+  it('shows no difference on a VM that is created, and then gets the texts of its SMBIOS table and its certificates', () => {
     fc.assert(
       fc.property(vmFieldsArbitrary(NO_TEMPLATE), (fields) => {
         const desired = desiredConfig(fields, CONTEXT);
@@ -69,7 +70,7 @@ describe('a VM after its configuration was written', () => {
         expect(create.set).not.toHaveProperty('smbios1');
         let values = afterWrite(new Map(), create);
         for (const write of configureWrites(desired.values(), observedVm(values))) {
-          expect(Object.keys(write.set)).toEqual(['smbios1']);
+          expect(['smbios1', 'efidisk0']).toEqual(expect.arrayContaining(Object.keys(write.set)));
           values = afterWrite(values, write);
         }
         for (const resize of resizesNeeded(desired.values(), observedVm(values))) values = afterResize(values, resize);
@@ -81,9 +82,9 @@ describe('a VM after its configuration was written', () => {
 
   it('keeps every key, sub-key, address and volume that the stack does not name', () => {
     fc.assert(
-      fc.property(cases, ({ around, desired }) => {
-        const now = applied(around.values, desired);
-        for (const [key, before] of around.values) {
+      fc.property(cases, ({ site, desired }) => {
+        const now = applied(site.values, desired);
+        for (const [key, before] of site.values) {
           const value = desired.get(key)?.desired;
           // The server adds CD drives to the order, and takes removed devices out of it.
           if (key === 'boot') continue;
@@ -95,13 +96,36 @@ describe('a VM after its configuration was written', () => {
     );
   });
 
+  it('keeps sub-keys that no field sets when fields beside them change', () => {
+    let kept = 0;
+    const withUnknown = sites.chain((site) =>
+      fc.tuple(withUnknownParts(site.values), vmFieldsArbitrary(site)).map(([found, fields]) => ({
+        ...found,
+        desired: desiredConfig(fields, CONTEXT),
+      })),
+    );
+    fc.assert(
+      fc.property(withUnknown, ({ values, parts, desired }) => {
+        const now = applied(values, desired);
+        for (const { key, part, value } of parts) {
+          // A device that the file removes is gone with all of it.
+          if (desired.get(key)?.desired.kind === 'absent') continue;
+          expect(propertyOf(key, now.get(key)).get(part), `${key}: ${part}`).toBe(value);
+          if (now.get(key) !== values.get(key)) kept++;
+        }
+      }),
+      { numRuns: 50 },
+    );
+    expect(kept).toBeGreaterThan(100);
+  });
+
   it('never asks for a new volume in a slot that has one, and sends no size', () => {
     fc.assert(
-      fc.property(cases, ({ around, desired }) => {
-        for (const write of configureWrites(desired.values(), observedVm(around.values))) {
+      fc.property(cases, ({ site, desired }) => {
+        for (const write of configureWrites(desired.values(), observedVm(site.values))) {
           for (const [key, text] of Object.entries(write.set)) {
             if (!isDriveKey(key) || text instanceof Secret) continue;
-            if (around.values.has(key)) expect(asksForVolume(key, text), `${key}=${text}`).toBe(false);
+            if (site.values.has(key)) expect(asksForVolume(key, text), `${key}=${text}`).toBe(false);
             expect(parseDrive(key, text).value.get('size')).toBeUndefined();
           }
         }
@@ -112,9 +136,9 @@ describe('a VM after its configuration was written', () => {
 
   it('never has a CD drive and the boot order in one write', () => {
     fc.assert(
-      fc.property(cases, ({ around, desired }) => {
-        const boot = around.values.get('boot');
-        for (const write of configureWrites(desired.values(), observedVm(around.values))) {
+      fc.property(cases, ({ site, desired }) => {
+        const boot = site.values.get('boot');
+        for (const write of configureWrites(desired.values(), observedVm(site.values))) {
           if (!('boot' in write.set) || boot === undefined) continue;
           const drives = Object.entries(write.set).filter(([key]) => isDriveKey(key) && !boot.includes(key));
           const kinds = drives.map(([key, text]) => parseDrive(key, String(text)).kind);
@@ -138,8 +162,8 @@ describe('a property string', () => {
   it('satisfies a desired value in any spelling that Proxmox returns', () => {
     fc.assert(
       fc.property(
-        cases.chain(({ around, desired }) => {
-          const now = applied(around.values, desired);
+        cases.chain(({ site, desired }) => {
+          const now = applied(site.values, desired);
           const spelled = [...desired.values()].flatMap(({ key, desired: value }) => {
             const text = now.get(key);
             const format = formatOfKey(key);
@@ -164,11 +188,11 @@ describe('a property string', () => {
 
   it('does not change by being merged a second time', () => {
     fc.assert(
-      fc.property(cases, ({ around, desired }) => {
+      fc.property(cases, ({ site, desired }) => {
         for (const { key, desired: value } of desired.values()) {
           const format = formatOfKey(key);
           if (value.kind !== 'property' || format === undefined) continue;
-          const once = mergedText(key, value, around.values.get(key)) ?? '';
+          const once = mergedText(key, value, site.values.get(key)) ?? '';
           const twice = mergedText(key, value, once) ?? '';
           expect(canonicalProperty(format, propertyOf(key, twice))).toBe(
             canonicalProperty(format, propertyOf(key, once)),
@@ -188,8 +212,8 @@ describe('the field table', () => {
 
   it('is reached in full: the generator draws every row and each becomes a desired value', () => {
     const missing = new Set(rows.map(({ path }) => path));
-    for (const around of [RICH_TEMPLATE, NO_TEMPLATE]) {
-      for (const fields of fc.sample(vmFieldsArbitrary(around), { numRuns: 400, seed: 7 })) {
+    for (const site of [RICH_TEMPLATE, NO_TEMPLATE]) {
+      for (const fields of fc.sample(vmFieldsArbitrary(site), { numRuns: 400, seed: 7 })) {
         for (const path of Object.keys(appliedValues(desiredConfig(fields, CONTEXT)))) missing.delete(rowPath(path));
       }
     }
@@ -207,7 +231,7 @@ describe('the field table', () => {
   it('notices a change of each field from outside, and names exactly that field', () => {
     const missing = new Set(rows.map(({ path }) => path));
     // Where a volume was copied from is nowhere to be seen, and a cloud-init drive may be anywhere.
-    for (const path of ['disks.*.import_from']) missing.delete(path);
+    for (const owner of ['disks.*', 'efi', 'tpm']) missing.delete(`${owner}.import_from`);
     for (const fields of fc.sample(vmFieldsArbitrary(RICH_TEMPLATE), { numRuns: 25, seed: 9 })) {
       const desired = desiredConfig(fields, CONTEXT);
       const values = applied(RICH_TEMPLATE.values, desired);

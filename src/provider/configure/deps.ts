@@ -7,7 +7,6 @@ import type { PortProbe, Transport } from '../../base/transport.ts';
 import { IdReservations, RunLimits } from '../../engine/index.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';
 import { portProbeFor } from '../../local/simulator.ts';
-import { shareReads } from '../../pve/http/shared-reads.ts';
 import {
   createHttpsTransport,
   createPve,
@@ -18,6 +17,7 @@ import {
 import type { Deps } from '../adapter/deps.ts';
 import type { Connection } from './connection.ts';
 import { sharedImageSources } from './image-sources.ts';
+import { readPaths } from './reads.ts';
 import type { Settings } from './settings.ts';
 
 /** What a provider gets from the process that runs it. What is left out is the real implementation. */
@@ -33,9 +33,6 @@ export interface ProcessDeps {
   readonly connectTransport?: (options: HttpsTransportOptions) => Transport;
   readonly ports?: PortProbe;
 }
-
-/** A plan reads one moment. A longer run reads again after this time, even if it changed nothing itself. */
-const LOOK_AGE_MS = 60_000;
 
 export interface DepsInput {
   readonly settings: Settings;
@@ -68,10 +65,8 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
       secrets,
       limits: { requests, agentCalls },
     });
-  // Each resource is planned again when it is applied; what hardly changes is read once for all of them.
-  const accepted = shareReads(transport, clock, 0);
-  const work = client(accepted, 'work');
-  const reads = shareReads(transport, clock, LOOK_AGE_MS);
+  const paths = readPaths(transport, clock);
+  const work = client(paths.work, 'work');
   const kept = (secret: Secret): Secret => {
     secrets.add(secret);
     return secret;
@@ -81,11 +76,8 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
   let runs = 0;
   return {
     work,
-    looks: isOnce ? work : client(reads, 'looks'),
-    forgetLooks: () => {
-      reads.forget();
-      accepted.forgetGuests();
-    },
+    looks: isOnce ? work : client(paths.looks, 'looks'),
+    forgetLooks: paths.forgetLooks,
     rollout,
     planChecks,
     clock,

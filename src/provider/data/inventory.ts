@@ -5,6 +5,7 @@
 
 import { ProxwrightError } from '../../base/errors.ts';
 import { didYouMean } from '../../base/text/closest.ts';
+import { GRANTEES, nodeCommand } from '../../base/text/node-command.ts';
 import type { Rollout } from '../../kinds/stack.ts';
 import type { NodeEntry, Permissions, Pve } from '../../pve/index.ts';
 import { parseTags } from '../../pve/index.ts';
@@ -113,7 +114,7 @@ export function blindTo(things: string, privilege: string, path: string) {
   const { diagnostic } = new ProxwrightError({
     code: 'PRIVILEGE_MISSING',
     detail: `The token cannot see any ${things}, so the list is empty: it lacks ${privilege} everywhere.`,
-    hint: `Grant it to the user and, with privilege separation, to the token as well: pveum acl modify ${path} --roles PVEAuditor …`,
+    hint: `Grant it to the user and, with privilege separation, to the token as well: ${nodeCommand('pveum acl modify', [path], { ...GRANTEES, roles: 'PVEAuditor' })}`,
   });
   return { ...diagnostic, severity: 'warning' as const };
 }

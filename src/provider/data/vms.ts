@@ -1,5 +1,7 @@
 /** `proxwright_vms`: the VMs of the cluster, including those whose creation was interrupted. */
+
 import { z } from 'zod';
+import { removeRemains } from '../../base/text/node-command.ts';
 import { type CtyObject, objectOf } from '../cty/value.ts';
 import { type IncompleteVm, incompleteAmong } from '../kinds/vm/leftovers.ts';
 import { computed } from '../schema/model.ts';
@@ -73,6 +75,6 @@ function adviceFor({ vmid, node, name, lock }: IncompleteVm): string {
   return [
     ...(lock === undefined ? [] : [`A task still works on it (${lock}): wait until it ends.`]),
     `To complete it, apply a proxwright_vm with name = "${name}" that is not in the state: the creation resumes with this VM.`,
-    `If the configuration no longer has such a resource, remove the VM by hand, on ${node}: qm destroy ${vmid}`,
+    `If the configuration no longer has such a resource, remove the VM by hand, on ${node}: ${removeRemains(vmid)}`,
   ].join(' ');
 }

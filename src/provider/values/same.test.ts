@@ -17,7 +17,7 @@ describe('another spelling', () => {
     ['cpu.flags', ['+aes', '-pcid'], ['-pcid', '+aes']],
     ['hotplug', ['disk', 'network'], ['network', 'disk']],
     ['machine', 'q35', 'pc-q35-9.0'],
-    ['extra', { kvm: 'true' }, { kvm: '1' }],
+    ['extra', { reboot: 'true' }, { reboot: '1' }],
     ['clone.template', '9000', '09000'],
   ])('of %s: %j and %j', (path, wanted, present) => {
     expect(sameMeaning(path, wanted, present)).toBe(true);
@@ -43,8 +43,8 @@ describe('another spelling', () => {
     ['boot', ['scsi0', 'net0'], ['net0', 'scsi0']],
     ['nics.net0.vlan', 0, 5],
     ['nics.net0.ipv4.address', 'dhcp', '10.0.0.5/24'],
-    ['extra', { kvm: 'true' }, { kvm: '0' }],
-    ['extra', { kvm: '1' }, { kvm: '1', acpi: '1' }],
+    ['extra', { reboot: 'true' }, { reboot: '0' }],
+    ['extra', { reboot: '1' }, { reboot: '1', freeze: '1' }],
     ['role', 'a', 'A'],
     ['no_field', 'a', 'b'],
     ['nics.wlan0.ipv4.gateway', '10.0.0.1', '10.0.0.2'],

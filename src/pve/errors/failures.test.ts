@@ -252,7 +252,7 @@ describe('a refused privilege', () => {
 
   it('gets a custom role if no small role contains it', () => {
     expect(privilegeHint('Permission check failed (/, Sys.Modify)', 'deploy@pve')).toBe(
-      "Grant it: pveum role add ProxwrightExtra --privs Sys.Modify\npveum acl modify / --users 'deploy@pve' --roles ProxwrightExtra",
+      "Grant it: pveum role add ProxwrightExtra --privs 'Sys.Modify'\npveum acl modify / --users 'deploy@pve' --roles ProxwrightExtra",
     );
   });
 

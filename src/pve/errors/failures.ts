@@ -2,11 +2,12 @@
  * Builds errors from failed requests. Each one names the request, quotes the server, and says what to do: for a missing
  * privilege, the command that grants it.
  */
+
 import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, type Hint, setting } from '../../base/hint.ts';
 import { redact, type Secret } from '../../base/secret.ts';
-import { shellQuoted } from '../../base/text/shell.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import type { TransportFailure, WireResponse } from '../../base/transport.ts';
 import { PRINT_FINGERPRINT } from '../http/endpoint.ts';
 import { findPhrase, type Phrase } from './phrases.ts';
@@ -171,7 +172,7 @@ export function hintFor(phrase: Phrase, text: string, principal: string): Hint |
   if (phrase.code === 'PRIVILEGE_MISSING') return privilegeHint(text, principal);
   if (phrase.code === 'LOGIN_REFUSED') {
     return principal.includes('!')
-      ? `Check that token ${principal} exists, is not expired, and that its secret is correct: pveum user token list ${principal.split('!')[0]}`
+      ? `Check that token ${principal} exists, is not expired, and that its secret is correct: ${nodeCommand('pveum user token list', [principal.split('!')[0] ?? ''])}`
       : `Check the name and password of ${principal}; Proxmox does not say which of them is wrong.`;
   }
   return phrase.hint;
@@ -219,23 +220,25 @@ export function privilegeHint(text: string, principal: string): string {
   const privilege = missing?.privileges[0];
   if (!missing || !privilege) {
     const [user = principal, token] = principal.split('!');
-    const command = token ? `pveum user token permissions ${user} ${token}` : `pveum user permissions ${user}`;
+    const command = token
+      ? nodeCommand('pveum user token permissions', [user, token])
+      : nodeCommand('pveum user permissions', [user]);
     return `Proxmox does not say which privilege is missing. List the current ones: ${command}`;
   }
   const known = ROLE_WITH.find(([pattern]) => pattern.test(privilege))?.[1];
   const role = known ?? 'ProxwrightExtra';
-  const grant = `pveum acl modify ${missing.path} ${holderOptions(principal)} --roles ${role}`;
-  return known ? `Grant it: ${grant}` : `Grant it: pveum role add ${role} --privs ${privilege}\n${grant}`;
+  const grant = nodeCommand('pveum acl modify', [missing.path], { ...granteesOf(principal), roles: role });
+  return known
+    ? `Grant it: ${grant}`
+    : `Grant it: ${nodeCommand('pveum role add', [role], { privs: privilege })}\n${grant}`;
 }
 
 /** With privilege separation, both the token and its owner need the grant. */
-function holderOptions(principal: string): string {
+function granteesOf(principal: string): { readonly users?: string; readonly tokens?: string } {
   const user = principal.split('!')[0] ?? principal;
-  if (user === principal) return `--users ${shellQuoted(user)}`;
+  if (user === principal) return { users: user };
   // root@pam has every privilege; its tokens do not.
-  return user === 'root@pam'
-    ? `--tokens ${shellQuoted(principal)}`
-    : `--users ${shellQuoted(user)} --tokens ${shellQuoted(principal)}`;
+  return user === 'root@pam' ? { tokens: principal } : { users: user, tokens: principal };
 }
 
 /**

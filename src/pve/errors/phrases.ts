@@ -3,7 +3,9 @@
  * message, so the text decides. Each phrase here has a known emitter; a loose match would hide real failures. The same table
  * serves HTTP responses and the exit statuses of tasks. The first match wins.
  */
+
 import { advice, setting } from '../../base/hint.ts';
+import { nodeCommand, removeRemains } from '../../base/text/node-command.ts';
 import { FILE_PHRASES } from './file-phrases.ts';
 import { exact, type Phrase } from './phrase.ts';
 
@@ -19,7 +21,7 @@ export const PHRASES: readonly Phrase[] = [
     pattern: exact(String.raw`VM is locked \(destroyed\)$`),
     sample: 'VM is locked (destroyed)',
     source: 'pve-guest-common AbstractConfig.pm check_lock',
-    hint: 'A destroy of this VM was interrupted. Only root on its node can finish it: qm unlock <vmid> && qm destroy <vmid>',
+    hint: `A destroy of this VM was interrupted. Only root on its node can finish it: ${removeRemains('VMID')}`,
   },
   {
     code: 'GUEST_LOCKED',
@@ -73,7 +75,7 @@ export const PHRASES: readonly Phrase[] = [
     pattern: exact(`cluster not ready - no quorum\\?|cfs-lock '[^']+' error: no quorum!`),
     sample: 'cluster not ready - no quorum?',
     source: 'pve-cluster Cluster.pm check_cfs_quorum, $cfs_lock',
-    hint: 'Start the missing cluster nodes; pvecm status shows which nodes are online.',
+    hint: `Start the missing cluster nodes; ${nodeCommand('pvecm status', [])} shows which nodes are online.`,
   },
   {
     code: 'CLUSTER_LOCKED',

@@ -1,6 +1,8 @@
 /** Credentials for Proxmox: an API token, or a user with a password. Secret parts are in `Secret`. */
+
 import { ProxwrightError } from '../../base/errors.ts';
 import { Secret } from '../../base/secret.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 
 export type Credentials = TokenCredentials | PasswordCredentials;
 
@@ -20,8 +22,7 @@ export interface PasswordCredentials {
   readonly otp?: Secret;
 }
 
-const TOKEN_HINT =
-  'A token looks like deploy@pve!ci=xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx (pveum user token add deploy@pve ci).';
+const TOKEN_HINT = `A token looks like deploy@pve!ci=xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx (${nodeCommand('pveum user token add', ['deploy@pve', 'ci'])}).`;
 
 /** Reads `user@realm!id=secret`, also with the `PVEAPIToken=` of the header in front. */
 export function parseToken(text: string): TokenCredentials {

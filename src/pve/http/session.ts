@@ -9,7 +9,7 @@ import { type Clock, orCanceled, type Ticks } from '../../base/clock.ts';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import { Secret } from '../../base/secret.ts';
-import { shellWord } from '../../base/text/shell.ts';
+import { nodeCommand } from '../../base/text/node-command.ts';
 import { type Answer, decodeAnswer } from '../answer.ts';
 import { type PveVersion, versionSchema } from '../api/shapes.ts';
 import { whereOf } from '../errors/failures.ts';
@@ -213,6 +213,6 @@ function secondFactorNeeded(where: ReturnType<typeof whereOf>, username: string)
     code: 'LOGIN_REFUSED',
     detail: `${username} has a second factor, and no valid one-time password was given.`,
     where,
-    hint: `Use an API token, which needs no second factor: pveum user token add ${shellWord(username)} proxwright`,
+    hint: `Use an API token, which needs no second factor: ${nodeCommand('pveum user token add', [username, 'proxwright'])}`,
   });
 }

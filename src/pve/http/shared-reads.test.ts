@@ -50,6 +50,19 @@ describe('shared reads', () => {
     expect(sent).toEqual([`GET ${changed.target}`]);
   });
 
+  it('ask for what a caller accepts of another cache as well', async () => {
+    const { sent, transport } = counting();
+    const below = shareReads(transport, clock, 0);
+    const shared = shareReads(below, clock, 1000);
+    for (const options of [{}, { maxAgeMs: 5 }]) {
+      for (let turn = 0; turn < 2; turn++) {
+        shared.forget();
+        await shared.send(get(`/${options.maxAgeMs ?? 'now'}`), options);
+      }
+    }
+    expect(sent).toEqual(['GET /now', 'GET /now', 'GET /5']);
+  });
+
   it('read again after `forget`', async () => {
     const { sent, transport } = counting();
     const shared = shareReads(transport, clock, 1000);

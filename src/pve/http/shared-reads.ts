@@ -39,7 +39,7 @@ export function shareReads(transport: Transport, clock: Clock, maxAgeMs: number)
       const known = kept.get(request.target);
       if (known && clock.ticks() - known.at <= ageMs) return orCanceled(known.answer, options.signal);
       // Without the signal of the caller: one canceled caller must not cancel the request of the others.
-      const answer = transport.send(request, { timeoutMs: options.timeoutMs });
+      const answer = transport.send(request, { timeoutMs: options.timeoutMs, maxAgeMs: options.maxAgeMs });
       kept.set(request.target, { answer, at: clock.ticks() });
       const drop = () => kept.delete(request.target);
       answer.then(({ status }) => status === OK || drop(), drop);

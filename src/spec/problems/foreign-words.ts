@@ -8,8 +8,7 @@ import type { Path } from '../located.ts';
 /** By the field that contains them, with `*` for a slot; '' is the VM itself. */
 const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '': {
-    acpi: 'extra',
-    audio_device: 'extra',
+    audio_device: 'audio',
     automatic_reboot: 'restart',
     boot_order: 'boot',
     bootdisk: 'boot',
@@ -25,11 +24,11 @@ const WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     full_clone: 'clone.mode',
     hagroup: 'ha.group',
     hastate: 'ha.state',
-    hook_script_file_id: 'extra',
+    hook_script_file_id: 'hook_script',
     hostpci: 'pci.hostpci0',
     initialization: 'cloud_init',
-    keyboard_layout: 'extra',
-    kvm_arguments: 'extra',
+    keyboard_layout: 'keyboard',
+    kvm_arguments: 'args',
     network: 'nics.net0',
     network_device: 'nics.net0',
     networks: 'nics.net0',

@@ -153,6 +153,9 @@ const NOT_CONFIGURATION = new Set([
   'snaptime',
   'vmstate',
   'pending',
+  'runningcpu',
+  'runningmachine',
+  'running-nets-host-mtu',
 ]);
 /** They identify a VM. */
 const IDENTITY = new Set(['smbios1', 'vmgenid']);
@@ -160,6 +163,12 @@ const IDENTITY = new Set(['smbios1', 'vmgenid']);
 /** Keys that had no field at first: files that set them raw keep working, with a warning that names the field. */
 const FIELD_CAME_LATER =
   /^(acpi|affinity|allow-ksm|amd-sev|args|audio0|cicustom|hookscript|hugepages|intel-tdx|keephugepages|keyboard|kvm|localtime|migrate_(downtime|speed)|numa[0-7]|spice_enhancements|tdf|virtiofs[0-9]|watchdog)$/;
+
+/** Other names of keys that have fields; Proxmox stores what it gets for them under the key. */
+const ALIASES: Readonly<Record<string, { readonly key: string; readonly field: string }>> = {
+  cdrom: { key: 'ide2', field: 'disks.ide2.iso' },
+  smp: { key: 'sockets', field: 'cpu.sockets' },
+};
 
 export const extraKeysAreFree: VmRule = {
   reads: ['extra'],
@@ -175,6 +184,14 @@ export const extraKeysAreFree: VmRule = {
         };
       } else if (isModelledKey(key)) {
         yield* modelledKey(vm, key);
+      } else if (Object.hasOwn(ALIASES, key)) {
+        const alias = ALIASES[key];
+        yield {
+          vm,
+          path,
+          detail: `"${key}" is another name of Proxmox for "${alias?.key}", which has its own field.`,
+          hint: `Use ${alias?.field}.`,
+        };
       } else if (NOT_CONFIGURATION.has(key) || /^unused\d+$/.test(key)) {
         yield { vm, path, detail: `"${key}" is not a setting of a VM’s configuration.` };
       } else if (!CONFIG_KEYS.has(key)) {

@@ -14,6 +14,8 @@ const CASES: readonly (readonly [title: string, lines: string, expected: string 
     'virtiofs: { virtiofs0: { mapping: a } }\nextra: { virtiofs0: b }',
     'error BAD_VALUE: "virtiofs0" is set twice: here, and by "virtiofs.virtiofs0.mapping"',
   ],
+  ['another name of a key', 'extra: { cdrom: none }', 'another name of Proxmox for "ide2", which has its own field.'],
+  ['a key of snapshots', 'extra: { runningcpu: host }', 'is not a setting of a VM’s configuration'],
   [
     'a limit of both directions beside one of them',
     'disks: { scsi1: { limits: { mbps: 5, read_mbps: 3 } } }',

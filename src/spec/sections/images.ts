@@ -3,6 +3,7 @@ import { type Address, addressOf } from '../../base/address.ts';
 import { imageFieldsSchema } from '../../kinds/image/fields.ts';
 import { imageFileName, imageVolid } from '../../kinds/image/file.ts';
 import type { ResolvedImage } from '../../kinds/stack.ts';
+import { sourceVolumes } from '../../kinds/vm/config/disks.ts';
 import { describeKind, type Entry, emptyMap, type Path, positionsOf } from '../located.ts';
 import type { Findings } from '../problems/findings.ts';
 import { parseTolerantly, report } from '../problems/issues.ts';
@@ -76,12 +77,11 @@ function readImage(name: string, { keyAt, value }: Entry, findings: Findings): I
 
 /** Records the node of a VM or template for the images that its disks use, by image name or by volume. */
 export function noteUser({ byName, mentioned }: Images, { vm, tainted }: Candidate): void {
-  const volumes = Object.values(vm.fields.disks ?? {}).flatMap(({ import_from, iso }) => [import_from, iso]);
+  const volumes = sourceVolumes(vm.fields);
   for (const { image, users, chosen } of byName?.values() ?? []) {
     const own = imageVolid(image.fields.storage, image.fields.content, image.file);
     // The disks inside an archive are named by a path below it.
-    if (!volumes.some((volume) => typeof volume === 'string' && (volume === own || volume.startsWith(`${own}/`))))
-      continue;
+    if (!volumes.some((volume) => volume === own || volume.startsWith(`${own}/`))) continue;
     mentioned.add(image.name);
     if (vm.placement) chosen.add(vm.address);
     else if (!tainted.some(([first]) => first === 'node')) users.add(vm.fields.node);

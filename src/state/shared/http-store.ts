@@ -18,7 +18,7 @@ import { eventSchema, foldEvents } from '../events.ts';
 import { closeRun, endedJournal, isUnfinished, unfinishedRuns } from '../journal.ts';
 import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from '../lock-refusal.ts';
 import { factsOf, lifeOf, processSchema } from '../process-life.ts';
-import { recallState } from '../recorded.ts';
+import { readRecorded } from '../recorded.ts';
 import { sealed } from '../seal.ts';
 import { movedTo, parseState, printState, STATE_FILE } from '../state-file.ts';
 import type { LockHolder, LockOwner, Outbox, StateStore, StoreLock } from '../store.ts';
@@ -162,7 +162,7 @@ export class HttpStore implements StateStore {
     if (await this.#isSuperseded()) await this.#closeJournals();
     this.#held = lock;
     try {
-      this.#state = (await recallState(this, this.#options.stackName)).state;
+      this.#state = (await readRecorded(this, this.#options.stackName)).state;
     } catch {
       // A state that cannot be read is reported by those who need it.
       this.#state = undefined;

@@ -66,9 +66,9 @@ export function openEstate(account: Account): Estate {
   };
 }
 
-/** A VM of the suite in a stack file, cloned from the target's template; `fields` come last. */
-export function vmOf({ name, target }: Estate, fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { ids, node, template, mode, storage, power, extra } = target;
+/** A VM of the suite in a stack file, cloned from the target's template; `own` fields come last. */
+export function vmOf({ name, target }: Estate, own: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { ids, node, template, mode, storage, power, fields } = target;
   return {
     node,
     guest: 'plain',
@@ -78,8 +78,8 @@ export function vmOf({ name, target }: Estate, fields: Readonly<Record<string, u
     vmids: `${ids.first}-${ids.last}`,
     clone: { template, mode, ...(storage !== undefined && { storage }) },
     description: `Made by the acceptance suite ${name}; it may be removed.`,
-    ...(Object.keys(extra).length > 0 && { extra }),
     ...fields,
+    ...own,
   };
 }
 

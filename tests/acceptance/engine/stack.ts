@@ -50,7 +50,7 @@ export function stackText(name: string, target: Target, { count, memory, tags, m
           },
           tags,
           description: 'Made by the acceptance suite; it may be removed.',
-          ...(Object.keys(target.extra).length > 0 && { extra: target.extra }),
+          ...target.fields,
         },
       },
     },

@@ -1,6 +1,6 @@
 /**
  * Where the engine is put to the test: node, template, bridge, ids. Each can be named by the environment
- * (PROXWRIGHT_ACCEPTANCE_NODE, _TEMPLATE, _STORAGE, _BRIDGE, _IDS, _CLONE_MODE, _POWER, _EXTRA); what is not named is looked
+ * (PROXWRIGHT_ACCEPTANCE_NODE, _TEMPLATE, _STORAGE, _BRIDGE, _IDS, _CLONE_MODE, _POWER, _FIELDS, _EXTRA); what is not named is looked
  * up. Nothing is created here.
  */
 import { hasCode } from '../../../src/base/errors.ts';
@@ -24,8 +24,8 @@ export interface Target {
   readonly ids: { readonly first: number; readonly last: number };
   readonly mode: 'full' | 'linked';
   readonly power: 'stopped' | 'running';
-  /** Raw keys of the configuration. */
-  readonly extra: Readonly<Record<string, unknown>>;
+  /** Further fields of each VM. */
+  readonly fields: Readonly<Record<string, unknown>>;
   readonly disk: { readonly slot: string; readonly sizeBytes: number; readonly storage: string };
   /** Where a cloud-init drive is made; undefined where the template has one. */
   readonly cloudInitStorage: string | undefined;
@@ -47,10 +47,16 @@ export async function findTarget(pve: Pve, environment: NodeJS.ProcessEnv): Prom
     ids: await freeIds(pve, setting('IDS')),
     mode,
     power: oneOf('POWER', setting('POWER') ?? 'stopped', ['stopped', 'running'] as const),
-    extra: JSON.parse(setting('EXTRA') ?? '{}') as Record<string, unknown>, // the stack's own rules look at it
+    fields: furtherFields(setting('FIELDS'), setting('EXTRA')),
     disk: { slot: disk.key, sizeBytes: Math.ceil((disk.sizeBytes ?? 0) / GIB) * GIB, storage: diskStorage },
     cloudInitStorage: findCloudInitDrive(template.values) ? undefined : (setting('STORAGE') ?? diskStorage),
   };
+}
+
+/** Both are JSON; the rules of the stack check what is in them. */
+function furtherFields(fields = '{}', extra?: string): Record<string, unknown> {
+  const own = JSON.parse(fields) as Record<string, unknown>;
+  return extra === undefined ? own : { ...own, extra: JSON.parse(extra) as unknown };
 }
 
 async function firstOnlineNode(pve: Pve): Promise<string> {

@@ -19,7 +19,7 @@ export interface StackOptions {
 /** Addresses come from a documentation network, so no packet can reach a real machine. */
 export function stackText({ name, target, hasAgent, pool, version }: StackOptions): string {
   const isChanged = version === 'changed';
-  const { ids, disk, cloudInitStorage, storage, node, bridge, extra } = target;
+  const { ids, disk, cloudInitStorage, storage, node, bridge, fields } = target;
   const size = (moreGib: number) => `${disk.sizeBytes / GIB + moreGib + (isChanged ? 1 : 0)}GiB`;
   const common = {
     node,
@@ -28,7 +28,7 @@ export function stackText({ name, target, hasAgent, pool, version }: StackOption
     cpu: { cores: isChanged ? 2 : 1 },
     tags: isChanged ? ['acceptance', 'changed'] : ['acceptance'],
     description: `Made by the acceptance suite (${version}); it may be removed.`,
-    ...(Object.keys(extra).length > 0 && { extra }),
+    ...fields,
   };
   const address = { address: `192.0.2.${isChanged ? 12 : 11}/24`, gateway: '192.0.2.1' };
   return JSON.stringify({

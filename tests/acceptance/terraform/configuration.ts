@@ -26,7 +26,7 @@ export function configuration(name: string, target: Target, options: VmOptions, 
 }
 
 function vm(name: string, target: Target, options: VmOptions, index: number, withoutClone: boolean) {
-  const { ids, disk, cloudInitStorage, extra, storage, mode } = target;
+  const { ids, disk, cloudInitStorage, fields, storage, mode } = target;
   const clone = { template: String(target.template), mode, ...(storage !== undefined && { storage }) };
   return {
     name: `${name}-${index + 1}`,
@@ -47,8 +47,6 @@ function vm(name: string, target: Target, options: VmOptions, index: number, wit
     },
     tags: options.tags,
     description: `Made by the acceptance suite (${name}); it may be removed.`,
-    ...(Object.keys(extra).length > 0 && {
-      extra: Object.fromEntries(Object.entries(extra).map(([key, value]) => [key, String(value)])),
-    }),
+    ...fields,
   };
 }

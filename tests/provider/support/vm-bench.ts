@@ -10,9 +10,9 @@ import type { ImageSources } from '../../../src/kinds/image/steps.ts';
 import type { Rollout } from '../../../src/kinds/stack.ts';
 import { IdReservations } from '../../../src/kinds/vm/ids.ts';
 import type { Deps } from '../../../src/provider/adapter/deps.ts';
+import { readPaths } from '../../../src/provider/configure/reads.ts';
 import { vmResource } from '../../../src/provider/kinds/vm/resource.ts';
 import type { ResourceType } from '../../../src/provider/provider.ts';
-import { shareReads } from '../../../src/pve/http/shared-reads.ts';
 import { type Credentials, createPve, type Pve, parseToken, passwordCredentials } from '../../../src/pve/index.ts';
 import { MortalProcess } from '../../../src/rehearse/trial/mortal-process.ts';
 import { isPortOpen } from '../../../src/simulator/guests/addresses.ts';
@@ -139,12 +139,11 @@ export class VmBench {
     const abort = new AbortController();
     setMaxListeners(0, abort.signal);
     const transport = this.#counted(mortal);
-    const shared = shareReads(transport, clock, 60_000);
-    const accepted = shareReads(transport, clock, 0);
+    const paths = readPaths(transport, clock);
     const credentials = options.credentials ?? parseToken(`root@pam!${options.token ?? 'admin'}=${TOKEN_SECRET}`);
     const rollout: Rollout = { ...rolloutOf(rolloutSchema.parse({})), ...options.rollout };
     const work = createPve({
-      transport: accepted,
+      transport: paths.work,
       credentials,
       clock,
       random: random.fork('work'),
@@ -152,11 +151,8 @@ export class VmBench {
     let runs = 0;
     const deps: Deps = {
       work,
-      looks: createPve({ transport: shared, credentials, clock, random: random.fork('looks') }),
-      forgetLooks: () => {
-        shared.forget();
-        accepted.forgetGuests();
-      },
+      looks: createPve({ transport: paths.looks, credentials, clock, random: random.fork('looks') }),
+      forgetLooks: paths.forgetLooks,
       rollout,
       planChecks: options.planChecks ?? 'error',
       clock,

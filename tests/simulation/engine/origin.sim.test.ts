@@ -57,25 +57,25 @@ const scene = (faults: readonly FaultRuleInput[] = []) => new Scene({ world: slo
 
 describe('the clone that loses its disk', () => {
   it('happens to a client that removes what its file does not mention', async () => {
-    const around = scene();
-    await naively(around, async (pve) => {
+    const lab = scene();
+    await naively(lab, async (pve) => {
       await cloned(pve);
       await pve.node('pve1').vm(VMID).config.put({ memory: 8192, delete: 'scsi0' });
       await pve.tasks.wait(await pve.node('pve1').vm(VMID).status.start());
     });
-    expect(config(around, 'scsi0')).toBeUndefined();
-    expect(config(around, 'unused0')).toContain(`vm-${VMID}-disk-0`);
-    expect(around.world.vms.get(VMID)?.process?.guest).toBeUndefined();
+    expect(config(lab, 'scsi0')).toBeUndefined();
+    expect(config(lab, 'unused0')).toContain(`vm-${VMID}-disk-0`);
+    expect(lab.world.vms.get(VMID)?.process?.guest).toBeUndefined();
   });
 
   it('is impossible: what the file does not mention is shown as inherited, and kept', async () => {
-    const around = scene();
-    const end = await around.apply(stack('memory: 8GiB'));
+    const lab = scene();
+    const end = await lab.apply(stack('memory: 8GiB'));
     expect(failuresOf(end)).toEqual([]);
     const inherited = end.kind === 'ended' ? end.plan.changes.flatMap((change) => change.inherited) : [];
     expect(inherited.join('\n')).toContain('scsi0');
-    expect(config(around, 'scsi0')).toContain(`vm-${VMID}-disk-0`);
-    expect(around.world.vms.get(VMID)?.process?.guest).toBeDefined();
+    expect(config(lab, 'scsi0')).toContain(`vm-${VMID}-disk-0`);
+    expect(lab.world.vms.get(VMID)?.process?.guest).toBeDefined();
   });
 });
 
@@ -92,10 +92,10 @@ describe('the boot order naming a NIC that is gone', () => {
   });
 
   it('is impossible: the NIC is kept, and where the file removes it nothing is created', async () => {
-    const around = scene();
-    expect(failuresOf(await around.apply(stack('boot: [scsi0, net0]')))).toEqual([]);
-    expect(config(around, 'boot')).toBe('order=scsi0;net0');
-    expect(config(around, 'net0')).toContain('bridge=vmbr0');
+    const lab = scene();
+    expect(failuresOf(await lab.apply(stack('boot: [scsi0, net0]')))).toEqual([]);
+    expect(config(lab, 'boot')).toBe('order=scsi0;net0');
+    expect(config(lab, 'net0')).toContain('bridge=vmbr0');
     const refused = () => resolved(stack('boot: [scsi0, net0], nics: { net0: { remove: true } }'));
     expect(refused).toThrow(/boot.*net0|net0.*boot/s);
   });
@@ -113,9 +113,9 @@ describe('the missing interface id', () => {
   });
 
   it('is impossible: a NIC is named by its slot, and any other name is refused with its line', async () => {
-    const around = scene();
-    expect(failuresOf(await around.apply(stack('nics: { net1: { bridge: vmbr1 } }')))).toEqual([]);
-    expect(config(around, 'net1')).toContain('bridge=vmbr1');
+    const lab = scene();
+    expect(failuresOf(await lab.apply(stack('nics: { net1: { bridge: vmbr1 } }')))).toEqual([]);
+    expect(config(lab, 'net1')).toContain('bridge=vmbr1');
     expect(() => resolved(stack('nics: { net: { bridge: vmbr1 } }'))).toThrow(/stack\.yaml:5:/);
   });
 });
@@ -124,28 +124,28 @@ describe('the configuration lost to a lock after the clone', () => {
   const otherClient: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
 
   it('happens to a client that continues after "can\'t lock file": the VM runs with 2 GB and 2 cores', async () => {
-    const around = scene([otherClient]);
+    const lab = scene([otherClient]);
     let said = '';
-    await naively(around, async (pve) => {
+    await naively(lab, async (pve) => {
       await cloned(pve);
       const vm = pve.node('pve1').vm(VMID);
       said = await failureOf(vm.config.put({ memory: 8192, cores: 4 }));
-      await around.clock.sleep(10_000);
+      await lab.clock.sleep(10_000);
       await pve.tasks.wait(await vm.status.start());
     });
     expect(said).toContain("can't lock file");
-    expect([config(around, 'memory'), config(around, 'cores')]).toEqual(['2048', '2']);
-    expect(around.world.vms.get(VMID)?.process).toBeDefined();
+    expect([config(lab, 'memory'), config(lab, 'cores')]).toEqual(['2048', '2']);
+    expect(lab.world.vms.get(VMID)?.process).toBeDefined();
   });
 
   it('is impossible: the write is tried again, and nothing is started before it was read back', async () => {
-    const around = scene([otherClient]);
-    expect(failuresOf(await around.apply(stack('memory: 8GiB, cpu: { cores: 4 }')))).toEqual([]);
-    expect(around.faults.strikes).toHaveLength(1);
-    expect(around.logs.join('\n')).toContain('busy, trying again');
-    const launched = around.world.vms.get(VMID)?.process?.launched;
+    const lab = scene([otherClient]);
+    expect(failuresOf(await lab.apply(stack('memory: 8GiB, cpu: { cores: 4 }')))).toEqual([]);
+    expect(lab.faults.strikes).toHaveLength(1);
+    expect(lab.logs.join('\n')).toContain('busy, trying again');
+    const launched = lab.world.vms.get(VMID)?.process?.launched;
     expect([launched?.get('memory'), launched?.get('cores')]).toEqual(['8192', '4']);
-    expect(around.wireViolations).toEqual([]);
+    expect(lab.wireViolations).toEqual([]);
   });
 });
 
@@ -153,26 +153,26 @@ describe('the clone wait that times out after two minutes', () => {
   const TWO_MINUTES_MS = 120_000;
 
   it('happens to a client that looks for the new id in the list of tasks, though the clone took 14 s', async () => {
-    const around = scene();
+    const lab = scene();
     let isFound = false;
-    await naively(around, async (pve) => {
+    await naively(lab, async (pve) => {
       await pve.node('pve1').vm(TEMPLATE).clone({ newid: VMID, name: 'web', full: true });
-      const deadline = around.clock.now() + TWO_MINUTES_MS;
-      while (!isFound && around.clock.now() < deadline) {
+      const deadline = lab.clock.now() + TWO_MINUTES_MS;
+      while (!isFound && lab.clock.now() < deadline) {
         // A clone is filed under the template.
         isFound = (await pve.node('pve1').tasks.list({ vmid: VMID })).some(({ type }) => type === 'qmclone');
-        await around.clock.sleep(2_000);
+        await lab.clock.sleep(2_000);
       }
     });
-    const [task] = [...around.world.tasks.values()].filter(({ type }) => type === 'qmclone');
+    const [task] = [...lab.world.tasks.values()].filter(({ type }) => type === 'qmclone');
     expect(isFound).toBe(false);
     expect(((task?.endedAt ?? 0) - (task?.startedAt ?? 0)) / 1000).toBeCloseTo(14, 0);
   });
 
   it('is impossible: the task itself is asked, by the name its start was answered with', async () => {
-    const around = scene();
-    const startedAt = around.clock.now();
-    expect(failuresOf(await around.apply(stack('memory: 8GiB')))).toEqual([]);
-    expect(around.clock.now() - startedAt).toBeLessThan(20_000);
+    const lab = scene();
+    const startedAt = lab.clock.now();
+    expect(failuresOf(await lab.apply(stack('memory: 8GiB')))).toEqual([]);
+    expect(lab.clock.now() - startedAt).toBeLessThan(20_000);
   });
 });

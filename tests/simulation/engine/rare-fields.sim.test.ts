@@ -3,7 +3,7 @@
  * is refused by the plan, with the line; what stands beside a field survives, and raw keys of older files keep working.
  */
 import { describe, expect, it } from 'vitest';
-import { propertyOf } from '../../../src/kinds/vm/config/parts.ts';
+import { printPropertyOf, propertyOf } from '../../../src/kinds/vm/config/parts.ts';
 import { parseToken, passwordCredentials } from '../../../src/pve/index.ts';
 import { buildWorld, type WorldFile } from '../../../src/simulator/index.ts';
 import { worldOf } from '../pve8/support/worlds.ts';
@@ -141,6 +141,80 @@ describe('what only root may set', () => {
   });
 });
 
+describe('EFI variables', () => {
+  const efi = (more: string) => stack(`bios: ovmf\nefi: { storage: local-lvm, ${more} }`);
+  const efiOf = (scene: Scene) => propertyOf('efidisk0', configOf(scene).get('efidisk0'));
+
+  it.each(['2023', '2023w', '2023k'])('get the certificates of %s by a change of their mark', async (mark) => {
+    const scene = new Scene({ world: driftWorld });
+    const text = efi(`secure_boot: true, ms_cert: "${mark}"`);
+    expect(failuresOf(await scene.apply(text))).toEqual([]);
+    const logs = [...scene.world.tasks.values()].flatMap(({ log }) => log);
+    // Proxmox believes a mark that comes with a new volume.
+    expect(logs.filter((line) => line.includes('enrolling Microsoft UEFI CA 2023'))).toHaveLength(1);
+    expect(efiOf(scene).get('ms-cert')).toBe('2023k');
+    expect(await scene.plan(text)).toMatchObject({ kind: 'ended', plan: { steps: [] } });
+  });
+
+  it.each(['2011', '2023', '2023w', '2023k'])(
+    'may have more than %s: new firmware brings all of them',
+    async (mark) => {
+      const scene = new Scene({ world: driftWorld });
+      await scene.apply(efi('secure_boot: true'));
+      const vm = scene.world.vms.get(401);
+      const marked = printPropertyOf('efidisk0', efiOf(scene).with('ms-cert', '2023k'));
+      if (vm) vm.config = { ...vm.config, current: new Map([...vm.config.current, ['efidisk0', marked]]) };
+      const text = efi(`secure_boot: true, ms_cert: "${mark}"`);
+      expect(await scene.apply(text)).toMatchObject({ kind: 'ended' });
+      expect(scene.writes()).toEqual([]);
+      expect(await scene.plan(text)).toMatchObject({ kind: 'ended', plan: { steps: [] } });
+    },
+  );
+
+  it('keep their mark where the file says nothing of it', async () => {
+    const scene = new Scene({ world: driftWorld });
+    await scene.apply(efi('secure_boot: true, ms_cert: 2023k'));
+    const text = efi('secure_boot: true');
+    expect(failuresOf(await scene.apply(text))).toEqual([]);
+    expect(efiOf(scene).get('ms-cert')).toBe('2023k');
+    expect(await scene.plan(text)).toMatchObject({ kind: 'ended', plan: { steps: [] } });
+  });
+
+  it.each([
+    ['9.2', 'ms_cert: 2023k', 'Proxmox would drop "efi.ms_cert": the EFI variables have no keys for secure boot'],
+    ['9.1', 'secure_boot: true, ms_cert: 2023k', 'does not have the value "2023k" of "efi.ms_cert": it came with 9.2.'],
+    ['9.0', 'secure_boot: true, ms_cert: "2023"', 'does not have "efi.ms_cert": it came with 9.1.'],
+  ])('get no certificates where Proxmox would not add them: %s, %s', async (version, more, detail) => {
+    const scene = new Scene({ world: worldOf(version, DRIFT_WORLD) });
+    expect(await scene.apply(efi(more))).toMatchObject({
+      kind: 'refused',
+      problems: [{ code: 'BAD_VALUE', where: { line: LINE + 1 }, detail: expect.stringContaining(detail) }],
+    });
+    expect(scene.writes()).toEqual([]);
+  });
+
+  it('are copied from those of another VM', async () => {
+    const scene = new Scene({ world: driftWorld });
+    await scene.apply(efi('secure_boot: true'));
+    const source = efiOf(scene).get('file');
+    const both = efi('secure_boot: true').concat(`  copy:
+    name: copy
+    node: pve1
+    vmids: [402]
+    guest: plain
+    power: stopped
+    clone: { template: ubuntu-24.04, storage: local-lvm }
+    bios: ovmf
+    efi: { storage: local-lvm, secure_boot: true, import_from: "${source}" }
+    tpm: { storage: local-lvm, version: v2.0 }
+`);
+    expect(failuresOf(await scene.apply(both))).toEqual([]);
+    const copied = scene.world.vms.get(402)?.config.current.get('efidisk0') ?? '';
+    expect(copied).toMatch(/^local-lvm:vm-402-disk-\d,.*pre-enrolled-keys=1/);
+    expect(await scene.plan(both)).toMatchObject({ kind: 'ended', plan: { steps: [] } });
+  });
+});
+
 describe('SMBIOS texts', () => {
   const texts = 'smbios: { serial: "S, 1", manufacturer: "Größe = 2" }';
 
@@ -173,6 +247,29 @@ describe('SMBIOS texts', () => {
     expect(await scene.plan(stack('smbios: { serial: A1 }'))).toMatchObject({ plan: { steps: [] } });
     expect(failuresOf(await scene.apply(stack('smbios: { serial: A2 }')))).toEqual([]);
     expect(configOf(scene).get('smbios1')).toBe(`base64=1,family=RjE=,serial=QTI=,uuid=${uuid}`);
+  });
+});
+
+/** One value of each key that `extra` takes; src/spec/rules/raw-keys.test.ts has the whole list. */
+const RAW: readonly (readonly [key: string, value: string | number])[] = [
+  ['autostart', 1],
+  ['freeze', 1],
+  ['reboot', 0],
+  ['shares', 500],
+  ['arch', 'x86_64'],
+  ['bootdisk', 'scsi0'],
+  ['startdate', '2026-01-02'],
+  ['vmstatestorage', 'local'],
+];
+
+describe('a raw key without a field', () => {
+  it.each(RAW)('%s: %s is written once, and then the plan is empty', async (key, value) => {
+    const credentials = passwordCredentials({ username: 'root@pam', password: 'proxwright' });
+    const scene = new Scene({ world: driftWorld, credentials });
+    const written = stack(`extra: { ${key}: ${JSON.stringify(value)} }`);
+    expect(failuresOf(await scene.apply(written))).toEqual([]);
+    expect(configOf(scene).get(key)).toBe(String(value));
+    expect(await scene.plan(written)).toMatchObject({ kind: 'ended', plan: { steps: [] } });
   });
 });
 

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import type { SnapshotRequest } from '../../../src/kinds/kind.ts';
-import { recallState } from '../../../src/state/recorded.ts';
+import { readRecorded } from '../../../src/state/recorded.ts';
 import { codesOf, failuresOf } from './support/invariants.ts';
 import { type RunEnd, Scene, type Snapshot } from './support/scene.ts';
 
@@ -201,7 +201,7 @@ describe('rollback', () => {
     const other = await withSnapshot();
     other.killAt = written + 1;
     expect((await other.apply(bigger)).kind).toBe('killed');
-    expect((await recallState(other.store, 'lab')).state.vms['vm.web']?.phase).toBe('incomplete');
+    expect((await readRecorded(other.store, 'lab')).state.vms['vm.web']?.phase).toBe('incomplete');
     expect(failuresOf(await other.snapshots(bigger, rollback('one')))).toEqual([]);
     expect(current(other, 'memory')).toBe('1024');
     expect(failuresOf(await other.apply(bigger))).toEqual([]);

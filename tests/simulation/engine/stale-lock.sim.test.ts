@@ -5,7 +5,7 @@ import { parseToken } from '../../../src/pve/index.ts';
 import { lockVm } from '../../../src/simulator/faults/strangers.ts';
 import { grant } from '../../../src/simulator/testing/access.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';
-import { recallState } from '../../../src/state/recorded.ts';
+import { readRecorded } from '../../../src/state/recorded.ts';
 import { labWorld, visit, WEAK } from '../doctor/support/clinic.ts';
 import { type RunEnd, Scene } from './support/scene.ts';
 import { administer } from './support/storm.ts';
@@ -18,7 +18,7 @@ vms:
 `;
 const FIXED = stackWith('vmid: 401');
 const RANGE = stackWith('vmids: 401-410');
-const COMMANDS = 'qm unlock 401 && qm destroy 401 --purge --destroy-unreferenced-disks 1';
+const COMMANDS = 'qm unlock 401 && qm destroy 401 --purge 1 --destroy-unreferenced-disks 1';
 
 /** Kills the worker of the first clone while it copies, as `kill -9` on the node does. */
 function killClone(scene: Scene): void {
@@ -100,7 +100,7 @@ describe('a clone whose worker was killed on the node', () => {
     const scene = new Scene();
     killClone(scene);
     await scene.apply(RANGE);
-    const { state } = await recallState(scene.store, 'lab');
+    const { state } = await readRecorded(scene.store, 'lab');
     // Without a state only the id leads to it.
     for (const [text, options] of [
       [RANGE, { state }],
@@ -118,7 +118,7 @@ describe('a clone whose worker was killed on the node', () => {
     const scene = new Scene();
     killClone(scene);
     await scene.apply(RANGE);
-    const { state } = await recallState(scene.store, 'lab');
+    const { state } = await readRecorded(scene.store, 'lab');
     // What Proxmox writes before the first disk is copied.
     const vm = scene.world.vms.get(401);
     if (vm) saveConfig(vm, { ...draftOf(vm.config), current: new Map([['lock', 'clone']]) });

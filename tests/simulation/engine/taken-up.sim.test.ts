@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { openSteps } from '../../../src/state/events.ts';
 import { unfinishedRuns } from '../../../src/state/journal.ts';
-import { recallState } from '../../../src/state/recorded.ts';
+import { readRecorded } from '../../../src/state/recorded.ts';
 import { Scene } from './support/scene.ts';
 
 const STACK = `
@@ -38,7 +38,7 @@ it('forgets an id that a killed run had reserved and not used yet', async () => 
   expect((await scene.apply(STACK)).kind).toBe('killed');
   const [run] = await unfinishedRuns(scene.store);
   expect(openSteps(run?.events ?? []).map(({ action }) => action)).toEqual(['vm.reserve']);
-  expect((await recallState(scene.store, 'lab')).state.vms['vm.web']).toMatchObject({ vmid: 401, phase: 'creating' });
+  expect((await readRecorded(scene.store, 'lab')).state.vms['vm.web']).toMatchObject({ vmid: 401, phase: 'creating' });
   await scene.plan(STACK);
-  expect((await recallState(scene.store, 'lab')).state.vms).toEqual({});
+  expect((await readRecorded(scene.store, 'lab')).state.vms).toEqual({});
 });

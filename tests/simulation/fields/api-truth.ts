@@ -35,6 +35,7 @@ export function factProblems(row: WireRow, schema: FieldRow['schema']): string[]
     ...releaseProblems(row),
     ...privilegeProblems(row),
     ...enumProblems(row, schema),
+    ...valueReleaseProblems(row),
   ];
 }
 
@@ -147,6 +148,24 @@ function enumProblems(row: WireRow, schema: FieldRow['schema']): string[] {
   const words = (own?.enum ?? []).map((text) => wordsOfText(row.words, String(text), key));
   const missing = words.filter((word) => !z.safeParse(schema, word).success && !isLeftOut(row.path, word));
   return missing.map((word) => `${row.path}: Proxmox also has ${word}`);
+}
+
+/** A value that Proxmox added to a sub-key later has its release in the row. */
+function valueReleaseProblems(row: WireRow): string[] {
+  const [key = ''] = keysOf(row);
+  const { path, part, facts } = row;
+  const valuesOf = (release: string) => {
+    const param = findParamSchema(apiOf(release)[UPDATE]?.params ?? {}, key);
+    const own = part === undefined ? param : typeof param?.format === 'object' ? param.format[part] : undefined;
+    return own?.enum?.map(String);
+  };
+  const releases = RELEASES.filter((release) => isSince(release, facts.since ?? '8.0') && valuesOf(release));
+  const later = (valuesOf('9.2') ?? []).flatMap((value) => {
+    const first = releases.find((release) => valuesOf(release)?.includes(value));
+    return first === releases[0] || isLeftOut(path, value) ? [] : [[value, first] as const];
+  });
+  const [actual, stated] = [Object.fromEntries(later), facts.valuesSince ?? {}].map((each) => JSON.stringify(each));
+  return actual === stated ? [] : [`${path}: Proxmox added ${actual} later, the row says ${stated}`];
 }
 
 /** Formats that no disk should get today. */

@@ -13,7 +13,7 @@ import type { WireRow } from '../../../src/kinds/vm/fields/rows.ts';
 import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { passwordCredentials } from '../../../src/pve/index.ts';
 import { byDepth } from '../../support/depth.ts';
-import { driftWorld, SURROUNDINGS, stackOf } from '../engine/support/drift-world.ts';
+import { driftWorld, stackOf, VM_SITES } from '../engine/support/drift-world.ts';
 import { failuresOf } from '../engine/support/invariants.ts';
 import { GUEST_PASSWORD, Scene, secretsOf } from '../engine/support/scene.ts';
 
@@ -35,7 +35,7 @@ const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
 const BOOT_MS = 5 * 60_000;
 
 /** Clones of a template with a system that boots, and of one that has more disks, cards and a CD drive. */
-const TEMPLATES = SURROUNDINGS.filter(({ template }) => template !== undefined).reverse();
+const TEMPLATES = VM_SITES.filter(({ template }) => template !== undefined).reverse();
 
 interface Sample {
   readonly fields: VmFields;

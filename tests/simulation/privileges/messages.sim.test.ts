@@ -37,7 +37,7 @@ function obey(from: Picture, hint: string): Picture {
   const world = structuredClone(from.world);
   const { access } = world;
   for (const line of hint.split('\n')) {
-    const role = /^pveum role (?:add|modify) (\S+) (?:--append 1 )?--privs "(.*)"$/.exec(line);
+    const role = /^pveum role (?:add|modify) (\S+) (?:--append 1 )?--privs '(.*)'$/.exec(line);
     const acl =
       /^pveum acl modify (\S+) (?:--users '(\S+)' )?(?:--tokens '(\S+)' )?--roles (\S+) --propagate ([01])$/.exec(line);
     if (role) {
@@ -156,7 +156,7 @@ describe('a token that asks for more than a VM', () => {
 
 describe('what only root may set', () => {
   it('is refused with the line and a way out', async () => {
-    const end = await runPhase(FROM, phase(vm('web', 401, '    extra: { args: "-no-hpet" }\n')));
+    const end = await runPhase(FROM, phase(vm('web', 401, '    args: -no-hpet\n')));
     expect(end.outcome).toBe('refused');
     expect(end.writes).toEqual([]);
     expect(texts(end)[0]).toMatch(/ROOT_ONLY\]\n {2}at stack\.yaml:10:\d+ — vm\.web\n.*"args"/s);

@@ -2,12 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { haRuleKind } from '../../../src/kinds/ha-rule/kind.ts';
 import { fiveNodes } from '../engine/support/five-nodes.ts';
+import { haStack } from '../engine/support/ha-sweep.ts';
 import { failuresOf } from '../engine/support/invariants.ts';
 import { type RunEnd, Scene } from '../engine/support/scene.ts';
-import { groupsIn, HA_GROUP_STACK, upgrade } from './support/ha-groups.ts';
+import { groupsIn, upgrade } from './support/ha-groups.ts';
 
 const scene = () => new Scene({ world: fiveNodes((world) => ({ ...world, version: '8.4' })) });
-const TWO = HA_GROUP_STACK({ count: 2, nodes: '[pve2, pve1]' });
+const placement = '{ spread: false }';
+const TWO = haStack({ count: 2, nodes: '[pve2, pve1]', placement });
 
 async function applied(text = TWO, before: (made: Scene) => void = () => {}): Promise<Scene> {
   const made = scene();
@@ -31,11 +33,11 @@ describe('HA groups on 8', () => {
   it('follow the file when VMs are added, nodes change, and VMs leave', async () => {
     const made = await applied();
     const [name] = made.world.ha.groups.keys();
-    const three = HA_GROUP_STACK({ count: 3, nodes: '[pve1, pve2]' });
+    const three = haStack({ count: 3, nodes: '[pve1, pve2]', placement });
     expect(failuresOf(await made.apply(three))).toEqual([]);
     expect(groupsIn(made.world)).toEqual(['control-nodes on pve1,pve2 restricted: vm:501 vm:502 vm:503']);
     expect([...made.world.ha.groups.keys()]).toEqual([name]);
-    const wider = HA_GROUP_STACK({ count: 3, nodes: '[pve1, pve2, pve3]' });
+    const wider = haStack({ count: 3, nodes: '[pve1, pve2, pve3]', placement });
     expect(failuresOf(await made.apply(wider))).toEqual([]);
     expect(groupsIn(made.world)).toEqual(['control-nodes on pve1,pve2,pve3 restricted: vm:501 vm:502 vm:503']);
     expect(stepsOf(await made.apply(wider))).toEqual([]);
@@ -76,7 +78,7 @@ describe('HA groups on 8', () => {
   });
 
   it('cannot keep VMs apart, which the plan says', async () => {
-    const apart = HA_GROUP_STACK({ count: 2, nodes: 'all', placement: '{ max_per_node: 1 }' });
+    const apart = haStack({ count: 2, nodes: 'all', placement: '{ max_per_node: 1 }' });
     const made = scene();
     const end = await made.apply(apart);
     expect(warningsOf(end)).toEqual([

@@ -6,7 +6,7 @@ import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
 import { VM_FIELD_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
 import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { byDepth } from '../../support/depth.ts';
-import { DRIFT_WORLD, SURROUNDINGS, stackOf } from '../engine/support/drift-world.ts';
+import { DRIFT_WORLD, stackOf, VM_SITES } from '../engine/support/drift-world.ts';
 import { failuresOf } from '../engine/support/invariants.ts';
 import { Scene } from '../engine/support/scene.ts';
 import { worldOf } from './support/worlds.ts';
@@ -29,7 +29,7 @@ function without(fields: VmFields, paths: readonly (readonly string[])[]): VmFie
 }
 
 function samples(): { readonly name: string; readonly fields: VmFields }[] {
-  return SURROUNDINGS.flatMap((around) =>
+  return VM_SITES.flatMap((around) =>
     fc.sample(vmFieldsArbitrary(around), { numRuns: STACKS_PER_TEMPLATE, seed: 8 }).map((drawn, index) => ({
       name: `${around.template ?? 'from nothing'} ${index}`,
       fields: { ...without(drawn, NEWER), power: 'stopped' as const },

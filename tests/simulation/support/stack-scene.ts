@@ -44,7 +44,7 @@ export const BY_HAND = {
 };
 
 export class StackScene {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly simulator: Simulator;
   readonly pve: Pve;
   store = new MemoryStore();
@@ -56,14 +56,19 @@ export class StackScene {
   constructor(
     faults: readonly FaultRuleInput[] = [],
     world: (options: { readonly now: number }) => World = defaultWorld,
+    /** A cluster that is there already. */
+    present?: { readonly clock: VirtualClock; readonly simulator: Simulator },
   ) {
-    const { clock } = this;
-    this.simulator = createSimulator({
-      world: world({ now: clock.now() }),
-      clock,
-      random: seededRandom(1),
-      faults: ruleFaults(faults),
-    });
+    const clock = present?.clock ?? new VirtualClock();
+    this.clock = clock;
+    this.simulator =
+      present?.simulator ??
+      createSimulator({
+        world: world({ now: clock.now() }),
+        clock,
+        random: seededRandom(1),
+        faults: ruleFaults(faults),
+      });
     const transport = this.simulator.transport();
     this.pve = createPve({
       transport: {
@@ -88,7 +93,7 @@ export class StackScene {
     await this.pve.tasks.wait(upid, { timeoutMs: 600_000 });
   }
 
-  doors(command: string, stackName = 'lab'): EditDeps {
+  deps(command: string, stackName = 'lab'): EditDeps {
     const random = this.#random.fork(`edit ${this.#edits++}`);
     const owner = { who: 'operator', host: 'here', pid: 1, command };
     return { store: this.store, clock: this.clock, random, stackName, owner };
@@ -101,7 +106,7 @@ export class StackScene {
   ) {
     const signal = new AbortController().signal;
     const { pve } = this;
-    return importVm({ ...this.doors('import'), pve, log: silentLogger, signal, stack, address: WEB, vmid, ...more });
+    return importVm({ ...this.deps('import'), pve, log: silentLogger, signal, stack, address: WEB, vmid, ...more });
   }
 
   async session(stack: ResolvedStack): Promise<Session> {

@@ -6,7 +6,7 @@ import { canceled } from '../../../base/errors.ts';
 import { observe } from '../../../engine/observe.ts';
 import type { AskedPlan } from '../../../engine/plan.ts';
 import { isEmpty, type Plan } from '../../../kinds/change.ts';
-import { recallState } from '../../../state/recorded.ts';
+import { readRecorded } from '../../../state/recorded.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { isYes, needsYes } from '../../consent.ts';
 import { connect } from '../../stack/connect.ts';
@@ -76,7 +76,7 @@ async function show(
 ): Promise<ExitCode> {
   const { stack, store } = opened;
   const pve = await connect(opened, deps);
-  const { state, unfinished } = await recallState(store, stack.name);
+  const { state, unfinished } = await readRecorded(store, stack.name);
   checkPlanning({ only: options.only ?? [] }, stack, state);
   const secrets = await resolveSecrets(opened, deps);
   const reading = { pve, stack, state, secrets, ...asked.reads };

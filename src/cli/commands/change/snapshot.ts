@@ -4,7 +4,7 @@ import { observe } from '../../../engine/observe.ts';
 import { snapshotPlan } from '../../../engine/plan.ts';
 import type { SnapshotRequest } from '../../../kinds/kind.ts';
 import { sameVm } from '../../../kinds/vm/identity.ts';
-import { recallState } from '../../../state/recorded.ts';
+import { readRecorded } from '../../../state/recorded.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { connect } from '../../stack/connect.ts';
 import { openStack } from '../../stack/open.ts';
@@ -73,7 +73,7 @@ export async function runList(
   const opened = await openStack(options, deps);
   const { stack, store } = opened;
   const pve = await connect(opened, deps);
-  const { state } = await recallState(store, stack.name);
+  const { state } = await readRecorded(store, stack.name);
   checkPlanning({ only }, stack, state);
   const reading = { pve, stack, state, snapshots: { only, withConfigs: false } };
   const observed = await observe({ ...reading, neighbours: 'never', chooseIds: false });

@@ -11,7 +11,7 @@ import { checkUpgrade } from '../../../engine/doctor/upgrade/checks.ts';
 import type { TextFile } from '../../../engine/doctor/upgrade/providers.ts';
 import { findSimulator } from '../../../local/simulator.ts';
 import type { Pve } from '../../../pve/index.ts';
-import { recallState } from '../../../state/recorded.ts';
+import { readRecorded } from '../../../state/recorded.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../../command.ts';
 import { connect, serverOf, trustSeen } from '../../stack/connect.ts';
 import { type OpenedStack, openStack } from '../../stack/open.ts';
@@ -45,7 +45,7 @@ export async function findingsFor(opened: OpenedStack, deps: CommandDeps, target
   try {
     pve = await connect(opened, deps, { watch: (transport) => wire.watch(transport) });
     wire.speed = (await findSimulator(await serverOf(pve, opened, deps)))?.speed ?? 1;
-    const { state } = await recallState(opened.store, opened.stack.name);
+    const { state } = await readRecorded(opened.store, opened.stack.name);
     const secrets = await resolveSecrets(opened, deps);
     const trust = trustSeen(opened, deps);
     const examination = await examine({
@@ -95,7 +95,7 @@ async function terraformFilesNear(directory: string): Promise<TextFile[]> {
   const list = (path: string) => readdir(path, { withFileTypes: true }).catch(() => []);
   const entries = await list(directory);
   const below = entries.filter((entry) => entry.isDirectory() && !/^\.|^node_modules$/.test(entry.name));
-  const places = [directory, join(directory, '..'), ...below.map(({ name }) => join(directory, name))];
+  const places = [directory, join(directory, '../..'), ...below.map(({ name }) => join(directory, name))];
   const found = await Promise.all(
     places.map(async (place) =>
       (await list(place))

@@ -1,5 +1,6 @@
 /** What `permissions` reports without a server, from the file and a release. */
 
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { assumedNeeds, type Guess, guessText } from '../../../engine/privileges/assumed.ts';
 import { pveumCommands } from '../../../engine/privileges/pveum.ts';
 import type { PlanNeeds } from '../../../engine/privileges/requirements.ts';
@@ -57,7 +58,9 @@ function moveNotes({ roles, acl }: RoleSet): string[] {
   const role = acl.find(({ path, role: name }) => /^\/(vms|pool)\b/.test(path) && !name.endsWith('-Template'))?.role;
   return role === undefined
     ? []
-    : [`To be able to move VMs to another node: pveum role modify ${role} --append 1 --privs VM.Migrate`];
+    : [
+        `To be able to move VMs to another node: ${nodeCommand('pveum role modify', [role], { append: 1, privs: 'VM.Migrate' })}`,
+      ];
 }
 
 const PLACEHOLDER = 'deploy@pve!proxwright';

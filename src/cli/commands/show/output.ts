@@ -14,7 +14,7 @@ import {
   outputsAsShell,
   outputsForPeople,
 } from '../../../engine/outputs/render.ts';
-import { recallState } from '../../../state/recorded.ts';
+import { readRecorded } from '../../../state/recorded.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../../command.ts';
 import { OUTPUT_FORMATS } from '../../options.ts';
 import { openStack } from '../../stack/open.ts';
@@ -53,7 +53,7 @@ export async function runOutput(
 ): Promise<ExitCode> {
   const format = formatOf(options, deps);
   const { stack, store } = await openStack(options, deps);
-  const { state } = await recallState(store, stack.name);
+  const { state } = await readRecorded(store, stack.name);
   const outputs = withContract(stackOutputs(stack, state), options.contract);
   const print = (text: string) =>
     JSON_FORMATS.has(format.name)

@@ -5,7 +5,7 @@ import { counted, printDuration } from '../../../base/values/units.ts';
 import { removeOwnershipNote } from '../../../engine/import/take-over.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
 import { describeLock } from '../../../state/lock-refusal.ts';
-import { recallState } from '../../../state/recorded.ts';
+import { readRecorded } from '../../../state/recorded.ts';
 import type { LockHolder, LockOwner } from '../../../state/store.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { needsYes, requireConsent } from '../../consent.ts';
@@ -21,7 +21,7 @@ export interface StateOptions extends StackOptions {
 
 export async function runStateList(options: StateOptions, deps: CommandDeps): Promise<ExitCode> {
   const { stack, store } = await openStack(options, deps);
-  const { state, unfinished } = await recallState(store, stack.name);
+  const { state, unfinished } = await readRecorded(store, stack.name);
   stateView(deps).list(state);
   if (unfinished.length > 0) {
     deps.terminal.log('warn', 'An earlier run is unfinished. To resume it: proxwright apply');
@@ -35,7 +35,7 @@ export async function runStateList(options: StateOptions, deps: CommandDeps): Pr
 
 export async function runStateShow(address: string, options: StateOptions, deps: CommandDeps): Promise<ExitCode> {
   const { stack, store } = await openStack(options, deps);
-  const { state } = await recallState(store, stack.name);
+  const { state } = await readRecorded(store, stack.name);
   const file = Object.values(state.files).find((each) => each.address === address);
   if (file) stateView(deps).image(address, file);
   else stateView(deps).vm(address, knownVm(state, address));
@@ -64,7 +64,7 @@ export interface ForgetOptions extends StateOptions {
 
 export async function runStateForget(address: string, options: ForgetOptions, deps: CommandDeps): Promise<ExitCode> {
   const opened = await openStack(options, deps);
-  const { state } = await recallState(opened.store, opened.stack.name);
+  const { state } = await readRecorded(opened.store, opened.stack.name);
   const { vmid, name } = knownVm(state, address);
   const effect = options.release ? 'loses its ownership line and otherwise stays as it is' : 'stays as it is';
   const question = `Remove ${address} from the state? VM ${vmid} (${name}) ${effect}.`;

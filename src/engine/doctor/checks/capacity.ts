@@ -1,5 +1,6 @@
 /** Memory, cores and PCI devices of the nodes, compared with running and planned VMs. */
 
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { counted } from '../../../base/values/units.ts';
 import type { NodeRoom } from '../../../kinds/change.ts';
 import type { Observed } from '../../../kinds/observed.ts';
@@ -128,7 +129,7 @@ function checkHardware({ vm, field, paths }: PassedDevice, { nodes }: Seen): Fin
     const own = devices.value.filter((each) => pciPathsOverlap(each.path, path));
     const where = whereOf(vm, field);
     if (own.length === 0) {
-      const remedy = `List the devices: pvesh get /nodes/${node}/hardware/pci`;
+      const remedy = `List the devices: ${nodeCommand('pvesh get', [`/nodes/${node}/hardware/pci`])}`;
       return [say.bad(`${node} has no PCI device ${path}.`, { remedy, where })];
     }
     const groups = new Set(own.flatMap(({ iommuGroup }) => iommuGroup ?? []));

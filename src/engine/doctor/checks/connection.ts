@@ -2,7 +2,7 @@
 
 import { type Diagnostic, factsOf } from '../../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
-import { shellWord } from '../../../base/text/shell.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { counted, printDuration } from '../../../base/values/units.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
 import { PRINT_FINGERPRINT } from '../../../pve/http/endpoint.ts';
@@ -96,7 +96,7 @@ export function checkToken({ principal, token, now }: Pick<Examination, 'princip
   if (tokenId === undefined) {
     return [
       say.warning(`Logged in as ${principal} with a password.`, {
-        remedy: `Create a token, which you can revoke on its own: pveum user token add ${shellWord(user)} proxwright --privsep 1`,
+        remedy: `Create a token, which you can revoke on its own: ${nodeCommand('pveum user token add', [user, 'proxwright'], { privsep: 1 })}`,
       }),
     ];
   }
@@ -111,7 +111,7 @@ export function checkToken({ principal, token, now }: Pick<Examination, 'princip
     const left = expiresAt > now ? `expires in ${printDuration(expiresAt - now)}` : 'has expired';
     return [
       say.warning(`${principal} ${left}.`, {
-        remedy: `Remove the expiry date: pveum user token modify ${shellWord(user)} ${shellWord(tokenId)} --expire 0`,
+        remedy: `Remove the expiry date: ${nodeCommand('pveum user token modify', [user, tokenId], { expire: 0 })}`,
       }),
     ];
   }
@@ -157,11 +157,15 @@ export function checkQuorum({ cluster }: Pick<Examination, 'cluster'>): Finding[
   if (whole.quorate === false) {
     return [
       say.bad(`Cluster ${whole.name} has no quorum: Proxmox refuses every change.`, {
-        remedy: `Bring back ${offline.length > 0 ? offline.join(', ') : 'the missing nodes'}; on a node: pvecm status`,
+        remedy: `Bring back ${offline.length > 0 ? offline.join(', ') : 'the missing nodes'}; on a node: ${nodeCommand('pvecm status', [])}`,
       }),
     ];
   }
   const words = `Cluster ${whole.name} has quorum, ${counted(nodes.length, 'node')}.`;
   if (offline.length === 0) return [say.good(words)];
-  return [say.warning(`${words} Offline: ${offline.join(', ')}.`, { remedy: 'On a node: pvecm status' })];
+  return [
+    say.warning(`${words} Offline: ${offline.join(', ')}.`, {
+      remedy: `On a node: ${nodeCommand('pvecm status', [])}`,
+    }),
+  ];
 }

@@ -1,6 +1,7 @@
 /** State of the storages that the stack uses, space for everything the plan creates, and images to download. */
 
 import type { Address } from '../../../base/address.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { imageCompression } from '../../../kinds/image/file.ts';
 import { siteAddress } from '../../../kinds/image/plan.ts';
 import { machinesOf } from '../../../kinds/machines.ts';
@@ -39,11 +40,15 @@ function judge(row: StorageRow, node: string, bytes: number): Finding {
   const { storage, availableBytes, active, enabled } = row;
   if (!enabled || !active) {
     return say.bad(`${storage} is ${enabled ? 'not active' : 'disabled'} on ${node}.`, {
-      remedy: enabled ? `On ${node}: pvesm status --storage ${storage}` : `pvesm set ${storage} --disable 0`,
+      remedy: enabled
+        ? `On ${node}: ${nodeCommand('pvesm status', [], { storage })}`
+        : nodeCommand('pvesm set', [storage], { disable: 0 }),
     });
   }
   if (availableBytes === undefined) {
-    return say.warning(`${storage} does not report its free space.`, { remedy: `On ${node}: pvesm status` });
+    return say.warning(`${storage} does not report its free space.`, {
+      remedy: `On ${node}: ${nodeCommand('pvesm status', [])}`,
+    });
   }
   const space = `${storage} has ${roughSize(availableBytes)} free`;
   if (bytes === 0) return say.good(`${space}; the plan creates no disks there.`);

@@ -3,6 +3,7 @@
  * boot because of it.
  */
 
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { TemplateCandidate } from '../../../kinds/observed.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../kinds/vm/config/disks.ts';
@@ -63,7 +64,7 @@ function checkLock(each: Case): Finding[] {
   const { vmid, node } = each.template;
   return [
     say.bad(`${titleOf(each)} is locked (${lock}).`, {
-      remedy: `If no task is using it, run as root on ${node}: qm unlock ${vmid}`,
+      remedy: `If no task is using it, run as root on ${node}: ${nodeCommand('qm unlock', [vmid])}`,
     }),
   ];
 }
@@ -84,8 +85,8 @@ function checkDisk(each: Case): Finding[] {
         : `${titleOf(each)} has no disk. Clones would have nothing to boot from.`,
       {
         remedy: lost
-          ? `On ${node}: qm set ${vmid} --scsi0 ${lost[1]} --boot order=scsi0`
-          : `On ${node}: qm disk import ${vmid} IMAGE STORAGE, then qm set ${vmid} --scsi0 STORAGE:VOLUME --boot order=scsi0`,
+          ? `On ${node}: ${nodeCommand('qm set', [vmid], { scsi0: lost[1], boot: 'order=scsi0' })}`
+          : `On ${node}: ${nodeCommand('qm disk import', [vmid, 'IMAGE', 'STORAGE'])}, then ${nodeCommand('qm set', [vmid], { scsi0: 'STORAGE:VOLUME', boot: 'order=scsi0' })}`,
       },
     ),
   ];
@@ -102,7 +103,7 @@ function checkBoot(each: Case): Finding[] {
   const order = parsed.devices;
   const missing = order.filter((device) => !each.values.has(device));
   const { vmid, node } = each.template;
-  const remedy = `On ${node}: qm set ${vmid} --boot order=${disks[0]}. Or in the file: boot: [${disks[0]}]`;
+  const remedy = `On ${node}: ${nodeCommand('qm set', [vmid], { boot: `order=${disks[0]}` })}. Or in the file: boot: [${disks[0]}]`;
   if (missing.length > 0) {
     return [
       say.bad(`The boot order of ${titleOf(each)} contains ${missing.join(', ')}, which does not exist.`, { remedy }),
@@ -122,7 +123,7 @@ function checkVolumes(each: Case, volumes: Examination['volumes']): Finding[] {
     if (listed.value.has(file)) return [];
     return [
       say.bad(`${titleOf(each)} uses ${file} as ${key}, but ${storage} has no such volume.`, {
-        remedy: `Rebuild the template, or on ${each.template.node}: qm disk rescan --vmid ${each.template.vmid}`,
+        remedy: `Rebuild the template, or on ${each.template.node}: ${nodeCommand('qm disk rescan', [], { vmid: each.template.vmid })}`,
       }),
     ];
   });
@@ -158,7 +159,7 @@ function checkCloudInit(each: Case): Finding[] {
     say.bad(
       `${titleOf(each)} has no cloud-init drive, so the cloud-init settings of ${lacking.address} would have no effect.`,
       {
-        remedy: `Set cloud_init: { storage: ${storage} }, or on ${each.template.node}: qm set ${each.template.vmid} --ide2 ${storage}:cloudinit`,
+        remedy: `Set cloud_init: { storage: ${storage} }, or on ${each.template.node}: ${nodeCommand('qm set', [each.template.vmid], { ide2: `${storage}:cloudinit` })}`,
         where: whereOf(lacking, 'cloud_init'),
       },
     ),

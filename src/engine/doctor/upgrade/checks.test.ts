@@ -49,7 +49,7 @@ describe('the upgrade checks', () => {
       {
         verdict: 'warning',
         words: expect.stringContaining('Lab loses VM.Monitor'),
-        remedy: 'After the upgrade, run for this stack: pveum role modify Lab --append 1 --privs "VM.GuestAgent.Audit"',
+        remedy: "After the upgrade, run for this stack: pveum role modify Lab --append 1 --privs 'VM.GuestAgent.Audit'",
       },
       { verdict: 'warning', words: expect.stringContaining('Other') },
     ]);

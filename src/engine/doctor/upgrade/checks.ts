@@ -4,7 +4,7 @@
  */
 
 import type { Instant } from '../../../base/clock.ts';
-import { shellWord } from '../../../base/text/shell.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { drivesOf } from '../../../kinds/vm/config/disks.ts';
 import { whereOf } from '../../../kinds/vm/where.ts';
 import {
@@ -87,10 +87,10 @@ export function checkRoles(input: UpgradeInput): Finding[] {
       const successors = [...freshNeeds(input).keys()];
       // Other tokens may have the role, too: their entries can be hidden.
       if (own.has(roleid) && successors.length > 0) {
-        const remedy = `After the upgrade, run for this stack: pveum role modify ${shellWord(roleid)} --append 1 --privs "${successors.join(' ')}"`;
+        const remedy = `After the upgrade, run for this stack: ${nodeCommand('pveum role modify', [roleid], { append: 1, privs: successors.join(' ') })}`;
         return [say.warning(`${words}, and ${principal} has this role.`, { remedy })];
       }
-      const remedy = `After the upgrade, add what its users need${instead === undefined ? '' : ` of ${instead}`}: pveum role modify ${shellWord(roleid)} --append 1 --privs …`;
+      const remedy = `After the upgrade, add what its users need${instead === undefined ? '' : ` of ${instead}`}: ${nodeCommand('pveum role modify', [roleid], { append: 1, privs: '…' })}`;
       return [say.warning(`${words}.`, { remedy })];
     });
 }
@@ -155,7 +155,7 @@ export function checkGeometry({ from, to, observed }: UpgradeInput): Finding[] {
       if (options.length === 0) return [];
       return [
         say.bad(`${key} of VM ${vmid} has ${options.join(', ')}, which ${to.version} does not support.`, {
-          remedy: `Remove the options on ${node}: qm set ${vmid} --${key} ${shellWord(withoutOptions(current.get(key) ?? '', options))}`,
+          remedy: `Remove the options on ${node}: ${nodeCommand('qm set', [vmid], { [key]: withoutOptions(current.get(key) ?? '', options) })}`,
         }),
       ];
     }),

@@ -2,9 +2,11 @@
  * Failures of a transfer: which file they are about, what to do next, whether Proxmox may still be working on it, and the
  * time limit for our own work.
  */
+
 import type { Address } from '../../../base/address.ts';
 import { isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../../base/hint.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import { isOutcomeUnknown } from '../../../pve/index.ts';
 import { isTaskLost, isTaskUnended } from '../../vm/actions/safety/tasks.ts';
@@ -57,7 +59,7 @@ export function replacing(address: Address, volid: string): Hint {
 }
 
 function noSpaceHint({ storage, node }: FilePlace, way: Transfer['way']): string {
-  const free = `Free space on storage "${storage}" (on ${node}: pvesm status --storage ${storage}), or choose another one.`;
+  const free = `Free space on storage "${storage}" (on ${node}: ${nodeCommand('pvesm status', [], { storage })}), or choose another one.`;
   return way === 'fetch'
     ? free
     : `${free} An upload also needs room for a whole copy in /var/tmp of the node that the endpoint names: df -h /var/tmp`;

@@ -4,7 +4,7 @@
  */
 
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
-import { shellWord } from '../../../base/text/shell.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow, isTaskUnended } from '../../vm/actions/safety/tasks.ts';
 import { isSameFile } from '../record.ts';
@@ -71,6 +71,6 @@ function notOurs(context: FileContext, place: FilePlace): ProxwrightError {
     code: 'NOT_OURS',
     detail: `${volidOf(place)} on ${place.node} is not the file that ${context.address} transferred: its size or time differ from the recorded ones. Nothing was changed.`,
     where: { address: context.address },
-    hint: `To delete it anyway, run on ${place.node}: pvesm free ${shellWord(volidOf(place))}`,
+    hint: `To delete it anyway, run on ${place.node}: ${nodeCommand('pvesm free', [volidOf(place)])}`,
   });
 }

@@ -1,5 +1,7 @@
 /** `vm.migrate`: moves a VM, running or stopped, with its local disks to another node. */
+
 import { ProxwrightError } from '../../../base/errors.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
@@ -52,7 +54,7 @@ async function untilThere(context: ActionContext, target: string): Promise<void>
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not on ${target} after ${printDuration(timeouts.cloneMs)}.`,
         where: { address: context.address },
-        hint: 'Check the HA status of the cluster: ha-manager status',
+        hint: `Check the HA status of the cluster: ${nodeCommand('ha-manager status', [])}`,
       });
     }
     await clock.sleep(HA_POLL_MS, signal);

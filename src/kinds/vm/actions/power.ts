@@ -2,8 +2,10 @@
  * `vm.start`, `vm.stop`, `vm.restart` and `vm.ready`. Each wait has a time limit, and a VM that is already in the desired
  * power state is left alone.
  */
+
 import { hasCode, invariant, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
@@ -178,7 +180,7 @@ async function untilPower(context: ActionContext, vm: VmObserved, request: Power
         code: 'TASK_TIMEOUT',
         detail: `${vmName(vm)} is managed by HA and was not ${request.reached} after ${printDuration(request.timeoutMs)}.`,
         where: { address: context.address },
-        hint: 'Check the HA status of the cluster: ha-manager status',
+        hint: `Check the HA status of the cluster: ${nodeCommand('ha-manager status', [])}`,
       });
     }
     await context.clock.sleep(POWER_POLL_MS, context.signal);
@@ -189,7 +191,7 @@ function stubborn(context: ActionContext, vm: VmObserved, error: ProxwrightError
   return error.with({
     detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and is still running.\n${error.diagnostic.detail}`,
     where: { address: context.address },
-    hint: advice`Shut the guest down from inside, allow more time (${setting('rollout.timeouts.shutdown')}), or stop it hard: qm stop ${vm.vmid}`,
+    hint: advice`Shut the guest down from inside, allow more time (${setting('rollout.timeouts.shutdown')}), or stop it hard: ${nodeCommand('qm stop', [vm.vmid])}`,
   });
 }
 

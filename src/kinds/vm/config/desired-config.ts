@@ -72,16 +72,15 @@ export function desiredConfig(fields: VmFields, context: DesiredContext): Desire
   }
   if (fields.efi) {
     // Proxmox defaults to the legacy variable store, which current firmware should not get.
-    const create = `${fields.efi.storage}:1,efitype=4m,pre-enrolled-keys=0`;
-    desireFixed(desired, rowAt('efi.storage'), fields.efi, EFI_ROWS, create);
+    desireFixed(desired, 'efi', fields.efi, EFI_ROWS, 'efitype=4m,pre-enrolled-keys=0');
   }
-  if (fields.tpm) {
-    desireFixed(desired, rowAt('tpm.storage'), fields.tpm, TPM_ROWS, `${fields.tpm.storage}:1,version=v2.0`);
-  }
+  if (fields.tpm) desireFixed(desired, 'tpm', fields.tpm, TPM_ROWS, 'version=v2.0');
   desireDevices(desired, fields, context);
   if (context.seed) desireSeed(desired, fields, context.seed, context);
   else desireCloudInit(desired, fields, context);
   for (const [key, value] of Object.entries(fields.extra ?? {})) {
+    // A file sets a key in one way. A Terraform state can hold both: the raw key, and the field as an import observed it.
+    desired.entries.delete(key);
     desired.whole(key, { path: `extra.${key}`, value, words: 'raw' });
   }
   return context.sensitive ? hidden(desired.entries, context.sensitive, context.secrets) : desired.entries;
@@ -158,21 +157,24 @@ function creationOf({ storage, size, format, import_from: source }: DiskFields):
   return size === undefined ? undefined : `${storage}:${printAllocation(size)}${options}`;
 }
 
-/** EFI variables and TPM state: created where the VM has none, compared where it has, never changed. */
+/** EFI variables and TPM state: created where the VM has none; of one that it has, most is compared and never changed. */
 function desireFixed(
   desired: Collector,
-  place: WireRow,
-  owner: { readonly storage: string },
+  path: 'efi' | 'tpm',
+  owner: { readonly storage: string; readonly import_from?: string | undefined },
   rows: readonly WireRow[],
-  create: string,
+  options: string,
 ): void {
-  const { family: key, owner: path } = place;
+  const [place, source] = [rowAt(`${path}.storage`), rowAt(`${path}.import_from`)];
+  const { family: key } = place;
   const { set, fields } = desired.parts(key, owner, rows, path);
-  const { storage } = owner;
-  desired.add(key, { kind: 'disk', set, sizeBytes: undefined, storage, format: undefined, create }, [
-    ...volumeField(place, owner, path),
-    ...fields,
-  ]);
+  const { storage, import_from: from } = owner;
+  const volume = from === undefined ? `${storage}:1` : `${storage}:0,${partOf(source)}=${from}`;
+  desired.add(
+    key,
+    { kind: 'disk', set, sizeBytes: undefined, storage, format: undefined, create: `${volume},${options}` },
+    [...volumeField(place, owner, path), ...volumeField(source, owner, path), ...fields],
+  );
 }
 
 /** What a new card is unless the file says otherwise. */

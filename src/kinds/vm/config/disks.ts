@@ -11,6 +11,8 @@ import {
   storageOfVolume,
   type Volume,
 } from '../../../pve/wire/index.ts';
+import type { VmFields } from '../fields/index.ts';
+import { rowsOfKey } from '../fields/rows.ts';
 import type { DesiredCdrom, DesiredDisk, SubKeys } from './desired.ts';
 import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from './parts.ts';
 
@@ -68,18 +70,50 @@ export function findCloudInitDrive(values: ReadonlyMap<string, string>): Drive |
   return drivesOf(values).find((drive) => drive.kind === 'cloud-init');
 }
 
-/** EFI variables and TPM state cannot be changed after creation. */
+/** Volumes that the disks, EFI variables and TPM state of a VM are copied from, and media in its CD drives. */
+export function sourceVolumes({ disks = {}, efi, tpm }: Pick<VmFields, 'disks' | 'efi' | 'tpm'>): string[] {
+  const ofDisks = Object.values(disks).flatMap(({ import_from, iso }) => [import_from, iso]);
+  const all = [...ofDisks, efi?.import_from, tpm?.import_from];
+  return all.filter((volume): volume is string => typeof volume === 'string');
+}
+
+/** EFI variables and TPM state: what they are cannot be changed after creation. */
 export function isFixedDrive(key: string): boolean {
   return key === 'efidisk0' || key === 'tpmstate0';
+}
+
+/** A sub-key of such a drive that says what it is. */
+function isFixedPart(key: string, part: string): boolean {
+  return isFixedDrive(key) && rowsOfKey(key).find((row) => row.part === part)?.facts.effect === 'creation';
+}
+
+/** What is written to a new volume, or to one that is there. */
+function writableParts(key: string, set: SubKeys, isNew: boolean): SubKeys {
+  if (!isFixedDrive(key)) return set;
+  // Proxmox believes a mark that comes with a new volume, and adds the certificates only where the mark changes later.
+  const isWritable = (part: string) => (isNew ? part !== 'ms-cert' : !isFixedPart(key, part));
+  return Object.fromEntries(Object.entries(set).filter(([part]) => isWritable(part)));
 }
 
 /** The text to write; undefined if the slot is empty and the file does not say how to fill it. */
 export function mergedDisk(key: string, desired: DesiredDisk, actual: string | undefined): string | undefined {
   if (actual === undefined) {
-    return desired.create === undefined ? undefined : withOptions(key, desired.set, propertyOf(key, desired.create));
+    if (desired.create === undefined) return undefined;
+    return withOptions(key, writableParts(key, desired.set, true), propertyOf(key, desired.create));
   }
-  if (isFixedDrive(key) || parseDrive(key, actual).kind !== 'disk') return actual;
-  return withOptions(key, desired.set, propertyOf(key, actual).without('size'));
+  if (parseDrive(key, actual).kind !== 'disk') return actual;
+  const set = writableParts(key, desired.set, false);
+  // The sizes of these two are what their storage makes of them.
+  if (isFixedDrive(key) && arePartsSatisfied(key, set, propertyOf(key, actual))) return actual;
+  return withOptions(key, set, propertyOf(key, actual).without('size'));
+}
+
+/** The text of a second write, for what Proxmox does not do while it makes a volume; undefined if nothing is left to do. */
+export function markedLater(key: string, desired: DesiredDisk): string | undefined {
+  if (desired.create === undefined) return undefined;
+  const made = mergedDisk(key, desired, undefined) ?? '';
+  const text = withOptions(key, desired.set, propertyOf(key, made));
+  return text === made ? undefined : text;
 }
 
 export function mergedCdrom(key: string, desired: DesiredCdrom, actual: string | undefined): string {
@@ -182,7 +216,7 @@ export function diskProblem(
         ? `${key} is ${drive.file}, which belongs to no storage, so Proxmox cannot move it.`
         : undefined;
     default:
-      return isFixedDrive(key) ? `${key} cannot be changed after it has been created.` : undefined;
+      return isFixedPart(key, part) ? `${key} cannot be changed after it has been created.` : undefined;
   }
 }
 

@@ -76,6 +76,7 @@ export function arePartsSatisfied(key: string, set: SubKeys, actual: PropertyVal
   const format = formatOf(key);
   const entries = new Map(actual.entries);
   for (const [part, text] of Object.entries(set)) {
+    if (hasMore(part, text, actual.get(part))) continue;
     if (text === undefined) entries.delete(part);
     else entries.set(part, text);
   }
@@ -86,6 +87,18 @@ export function arePartsSatisfied(key: string, set: SubKeys, actual: PropertyVal
     format.name === 'machine' &&
     compareConfigValue(key, printProperty(format, desired), printProperty(format, actual)) === 'equal'
   );
+}
+
+/** Sub-keys of which Proxmox only ever adds, and may add more than was asked for; each value includes those before it. */
+const GROWING: Readonly<Record<string, readonly string[] | undefined>> = {
+  // OVMF.pm ensure_ms_2023_cert_enrolled: whatever of 2023 is asked for, all of it is enrolled and marked as 2023k.
+  'ms-cert': ['2011', '2023', '2023w', '2023k'],
+};
+
+function hasMore(part: string, desired: string | undefined, actual: string | undefined): boolean {
+  const values = GROWING[part];
+  if (values === undefined || desired === undefined || actual === undefined) return false;
+  return values.indexOf(actual) > values.indexOf(desired);
 }
 
 /** What Proxmox assumes for an absent sub-key. */

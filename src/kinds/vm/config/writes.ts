@@ -1,6 +1,6 @@
 /**
  * The requests that give a VM its desired configuration: usually one write, two where a CD drive would change the boot
- * order, and the resizes. Pure; digest, waiting and reading back are left to the actions.
+ * order or a new EFI disk gets certificates, and the resizes. Pure; digest, waiting and reading back are left to the actions.
  */
 import type { Secret } from '../../../base/secret.ts';
 import { parseBootOrder, printBootOrder } from '../../../pve/wire/index.ts';
@@ -8,7 +8,7 @@ import { effectOf, isProtected } from '../diff/effects.ts';
 import { actualOf, mergedText, unsatisfied } from '../diff/merge.ts';
 import { effectiveValues, staleSizes, type VmObserved } from '../observed.ts';
 import type { DesiredValue } from './desired.ts';
-import { isDriveKey, isFixedDrive, parseDrive } from './disks.ts';
+import { isDriveKey, markedLater, parseDrive } from './disks.ts';
 
 export interface ConfigWrite {
   readonly set: Readonly<Record<string, string | Secret>>;
@@ -61,6 +61,10 @@ export function configureWrites(
   writes.push(configWrite(set, deletes));
   // Proxmox handles keys in random order and appends a CD drive to the boot order: in one request the result is random.
   if (disturbs && ownBoot?.kind === 'value') writes.push(configWrite(new Map([['boot', ownBoot.text]]), []));
+  for (const { key, desired: value } of all) {
+    const text = value.kind === 'disk' && set.has(key) && !values.has(key) ? markedLater(key, value) : undefined;
+    if (text !== undefined) writes.push(configWrite(new Map([[key, text]]), []));
+  }
   return writes.filter((write) => Object.keys(write.set).length > 0 || write.delete.length > 0);
 }
 
@@ -110,7 +114,7 @@ function changeOf({ key, desired }: DesiredValue, actual: string | undefined): K
   if (text === undefined || text === '') return actual === undefined ? 'nothing' : 'delete';
   // Only the size differs, or something that cannot be changed.
   const isSame = actual !== undefined && isDriveKey(key) && withoutSize(key, text) === withoutSize(key, actual);
-  return isSame || (actual !== undefined && isFixedDrive(key)) ? 'nothing' : { text };
+  return isSame ? 'nothing' : { text };
 }
 
 /** Proxmox measures a volume whenever its drive is written, which corrects a wrong recorded size. */

@@ -1,6 +1,6 @@
 /** CPU, firmware, agent and start order of a VM. */
 import { z } from 'zod';
-import { byteSize, duration, field, word } from '../../fields/field.ts';
+import { byteSize, duration, field, volumeName, word } from '../../fields/field.ts';
 import { hotplug, onceThere } from './effects.ts';
 
 const ONE_MIB = 1024 ** 2;
@@ -25,7 +25,8 @@ export const cpuFields = z
       effect: hotplug('cpu'),
     }),
     type: field(word().optional(), {
-      description: 'CPU model that the guest sees.',
+      description:
+        'CPU model that the guest sees; custom-NAME is a custom model of the datacenter, which alone can have a `reported-model`.',
       wire: ['cpu', 'cputype'],
       effect: 'restart',
       serverDefault: 'kvm64',
@@ -124,6 +125,22 @@ export const efiFields = z
       wire: ['efidisk0', 'pre-enrolled-keys'],
       effect: 'creation',
     }),
+    ms_cert: field(z.enum(['2011', '2023', '2023w', '2023k']).optional(), {
+      description:
+        'Certificates of Microsoft that the store has at least, beside the keys of secure_boot: 2023k has all of 2023. Proxmox adds them while the VM is off, and never removes any.',
+      wire: ['efidisk0', 'ms-cert'],
+      effect: 'restart',
+      since: '9.1',
+      valuesSince: { '2023w': '9.2', '2023k': '9.2' },
+      serverDefault: '2011',
+      examples: ['2023k'],
+    }),
+    import_from: field(volumeName().optional(), {
+      description: 'Volume to copy into a new store: the EFI variables of another VM, or an import file.',
+      wire: ['efidisk0', 'import-from'],
+      words: 'import-source',
+      effect: 'creation',
+    }),
   })
   .describe('EFI variable store, for the firmware ovmf.');
 
@@ -138,6 +155,12 @@ export const tpmFields = z
     version: field(z.enum(['v1.2', 'v2.0']).optional(), {
       description: 'TPM version; v2.0 for a new one.',
       wire: ['tpmstate0', 'version'],
+      effect: 'creation',
+    }),
+    import_from: field(volumeName().optional(), {
+      description: 'Volume to copy into a new TPM: the state of another VM, or an import file.',
+      wire: ['tpmstate0', 'import-from'],
+      words: 'import-source',
       effect: 'creation',
     }),
   })

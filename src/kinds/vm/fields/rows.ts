@@ -148,6 +148,12 @@ export function sinceOf(key: string, part: string | undefined): ReleaseNumber | 
   return releases.includes(undefined) ? undefined : releases.sort((a, b) => compareReleases(a ?? '', b ?? ''))[0];
 }
 
+/** The release that introduced a value of a sub-key, where that came later than the sub-key itself. */
+export function valueSinceOf(key: string, part: string | undefined, value: unknown): ReleaseNumber | undefined {
+  const rows = rowsOfKey(key).filter((row) => row.part === part);
+  return rows.map(({ facts }) => facts.valuesSince?.[String(value)]).find((release) => release !== undefined);
+}
+
 /** The field whose secret value is sent under this key. */
 export function secretPathOf(key: string): string | undefined {
   return rowsOfKey(key).find(({ facts }) => facts.secret)?.path;

@@ -6,6 +6,7 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { closest } from '../../../base/text/closest.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { Pve } from '../../../pve/client.ts';
 import { hasEndpoint } from '../../../pve/compatibility.ts';
 import { splitProperty } from '../../../pve/wire/index.ts';
@@ -39,7 +40,7 @@ export async function observeDirectories(
   const named = new Set(vms.flatMap(directoriesOf).map(({ mapping }) => mapping));
   if (named.size === 0 || !hasEndpoint(await pve.authenticate({ signal }), '/cluster/mapping/dir')) return {};
   const listed = await pve.cluster.mapping.dir({}, { signal, maxAgeMs: MAX_AGE_MS.places });
-  const known = new Map(listed.map(({ id, map }) => [id, new Set(map.flatMap(nodeOf))]));
+  const known = new Map(listed.map(({ id, map }) => [id, new Map(map.flatMap(nodeAndEntry))]));
   const used = await Promise.all(
     [...named].map(async (name): Promise<[string, Readable<DirectoryNodes>]> => {
       const nodes = known.get(name);
@@ -59,8 +60,8 @@ export async function observeDirectories(
 
 const pathOf = (name: string) => `/mapping/dir/${name}`;
 
-function nodeOf(entry: string): string[] {
-  return splitProperty(entry).flatMap(({ key, value }) => (key === 'node' ? [value] : []));
+function nodeAndEntry(entry: string): [string, string][] {
+  return splitProperty(entry).flatMap(({ key, value }): [string, string][] => (key === 'node' ? [[value, entry]] : []));
 }
 
 export function missingDirectories(vm: ResolvedVm, { directories }: Observed): Diagnostic[] {
@@ -68,7 +69,7 @@ export function missingDirectories(vm: ResolvedVm, { directories }: Observed): D
   return directoriesOf(vm).flatMap(({ path, mapping }) => {
     const found = directories?.used.get(mapping);
     if (!found?.ok || found.value?.has(node)) return [];
-    const nodes = [...(found.value ?? [])];
+    const nodes = [...(found.value?.keys() ?? [])];
     const guess = found.value ? undefined : closest(mapping, directories?.names ?? []);
     const problem = found.value
       ? `The directory mapping "${mapping}" has no directory on ${node}${nodes.length === 0 ? '' : `, only on ${nodes.join(', ')}`}.`
@@ -79,9 +80,16 @@ export function missingDirectories(vm: ResolvedVm, { directories }: Observed): D
       detail: `${problem} Proxmox would accept the name and never start the VM.`,
       hint: guess
         ? `Did you mean "${guess}"?`
-        : `Add it under Datacenter, Resource Mappings, or on a node: pvesh ${found.value ? 'set' : 'create'} /cluster/mapping/dir${found.value ? `/${mapping}` : ` --id ${mapping}`} --map node=${node},path=/DIRECTORY`,
+        : `Add it under Datacenter, Resource Mappings, or on a node: ${addDirectory(mapping, node, found.value)}`,
     }).diagnostic;
   });
+}
+
+/** `set` replaces the whole list, so the entries of other nodes are named again. */
+function addDirectory(mapping: string, node: string, entries: DirectoryNodes): string {
+  const map = [...(entries?.values() ?? []), `node=${node},path=/DIRECTORY`];
+  if (!entries) return nodeCommand('pvesh create', ['/cluster/mapping/dir'], { id: mapping, map });
+  return nodeCommand('pvesh set', [`/cluster/mapping/dir/${mapping}`], { map });
 }
 
 /** Names whose mapping the token may not read, with the field and the privilege. */

@@ -42,6 +42,8 @@ export interface VmPlanInput {
   readonly mayRestart: boolean;
   /** Its ownership line says that it is not finished. */
   readonly asIncomplete: boolean;
+  /** False: a VM without an ownership line gets one only together with another change. */
+  readonly claimsAlone?: boolean | undefined;
   /** Of a template: the fingerprint of everything it is made from. */
   readonly recipe?: string;
   /** MAC addresses of the VM that it replaces, by slot: it has them where the file sets none. */

@@ -16,6 +16,7 @@ import { type Difference, diffVm, type Recorded } from '../diff/diff.ts';
 import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha.ts';
 import { comparableHa, observedHa } from '../observe/ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
+import { findOwnership } from '../ownership.ts';
 import { isCreationUnfinished, type VmRecord } from '../record.ts';
 import { guarded } from '../snapshot/before-change.ts';
 import { heldDisks } from '../snapshot/obstacles.ts';
@@ -56,6 +57,9 @@ export function planExisting(
   const diff = withAuthor(recorded, postponed.length > 0 ? diffVm(desired, actual, last) : wholeDiff);
   const ha = haDifferences(vm, observed, actual.vmid, last);
   const differences = [...diff.differences, ...ha];
+  if (input.claimsAlone === false && isClaimAlone(differences, values)) {
+    return planExisting({ ...input, vm: withoutLine(vm) }, recorded, found, findings);
+  }
   const impossible = impossibleProblems(vm, diff.differences, values, 'Undo the change in the file.');
   findings.problems.push(...impossible);
   if (impossible.length > 0) return undefined;
@@ -111,6 +115,13 @@ export function planExisting(
     steps,
   };
 }
+
+/** Nothing differs but the ownership line, of which the VM has none. */
+function isClaimAlone([only, ...others]: readonly Difference[], values: ReadonlyMap<string, string>): boolean {
+  return only?.path === 'ownership' && others.length === 0 && !findOwnership(values.get('description') ?? '');
+}
+
+const withoutLine = (vm: ResolvedVm): ResolvedVm => ({ ...vm, fields: { ...vm.fields, ownership: 'off' } });
 
 /** In one step, or stopped for a while and started again. */
 const isRestart = ({ action, input }: Step) =>

@@ -2,6 +2,7 @@
 import type { Address } from '../../../base/address.ts';
 import type { PlanContext } from '../../kind.ts';
 import type { ResolvedVm } from '../../stack.ts';
+import { sourceVolumes } from '../config/disks.ts';
 
 export function needsCreation({ state, observed }: Pick<PlanContext, 'state' | 'observed'>, address: Address): boolean {
   const observedVm = observed.vms.get(address);
@@ -13,10 +14,7 @@ export function machineToken(address: Address): string {
   return `machine:${address}`;
 }
 
-/** Tokens of the files that its disks are made from, on its node or on shared storage. */
-export function volumesUsed({ fields: { node, disks = {} } }: ResolvedVm): string[] {
-  const volumes = Object.values(disks).flatMap(({ import_from, iso }) =>
-    [import_from, iso].filter((volume): volume is string => typeof volume === 'string'),
-  );
-  return volumes.flatMap((volume) => [`volume:${node}/${volume}`, `volume:*/${volume}`]);
+/** Tokens of the files that it is made from, on its node or on shared storage. */
+export function volumesUsed({ fields }: ResolvedVm): string[] {
+  return sourceVolumes(fields).flatMap((volume) => [`volume:${fields.node}/${volume}`, `volume:*/${volume}`]);
 }

@@ -2,6 +2,7 @@
  * What a plan has to say about an existing VM although it changes nothing about it: fields that act only when a VM is
  * created. Pure.
  */
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
@@ -54,7 +55,7 @@ function unusedNote({ fields }: ResolvedVm, actual: VmObserved): string[] {
   const [[key, volume] = []] = unused;
   if (slot === undefined || key === undefined) return [];
   return [
-    `${made.map(([each]) => each).join(', ')}: a new, empty volume. Volumes that no drive uses stay with their data: ${unused.map((each) => each.join(': ')).join(', ')}. To use one instead, attach it before the apply: qm set ${actual.vmid} --${slot} ${volume}`,
+    `${made.map(([each]) => each).join(', ')}: a new, empty volume. Volumes that no drive uses stay with their data: ${unused.map((each) => each.join(': ')).join(', ')}. To use one instead, attach it before the apply: ${nodeCommand('qm set', [actual.vmid], { [slot]: volume })}`,
   ];
 }
 

@@ -223,6 +223,7 @@ function planOne(vm: ResolvedVm, context: OneContext): VmPlan | undefined {
     secrets: context.secrets.get(vm.address) ?? new Map<string, ResolvedSecret>(),
     mayRestart: options.allowRestart === true || vm.fields.restart === 'when_needed',
     asIncomplete: options.asIncomplete === true,
+    claimsAlone: options.claimsAlone,
     readyMs: stack.rollout.timeouts.readyMs,
     diskMoveBytesPerSecond: stack.rollout.diskMoveBytesPerSecond,
     destroyData: options.destroyData,

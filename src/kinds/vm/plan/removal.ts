@@ -1,8 +1,10 @@
 /** Removes machines that left the file; in a destroy all of them, in reverse order of creation. Pure. */
+
 import { type Address, type AddressKind, keeperOf, kindOf, mainAddress } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
+import { removeRemains } from '../../../base/text/node-command.ts';
 import { type Change, UNDETAILED } from '../../change.ts';
 import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
 import { machinesOf } from '../../machines.ts';
@@ -248,7 +250,7 @@ function refusal(address: Address, recorded: VmRecord, observedVm: ObservedVm | 
       code: 'GUEST_LOCKED',
       where: { address },
       detail: `VM ${recorded.vmid} on ${recorded.node} was being created by a run that ended before the VM could be read, so Proxwright cannot tell whether it is ours.`,
-      hint: `Look at it on ${recorded.node}. If no task is running for it: qm unlock ${recorded.vmid} && qm destroy ${recorded.vmid} --purge`,
+      hint: `Look at it on ${recorded.node}. If no task is running for it: ${removeRemains(recorded.vmid)}`,
     }).diagnostic;
   }
   if (observedVm?.kind !== 'present') return undefined;

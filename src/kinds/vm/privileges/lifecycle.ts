@@ -13,7 +13,7 @@ import { writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
 import { desiredValuesOf, type VmForecast } from './forecast.ts';
 import { type Need, need, on } from './need.ts';
-import { STEP_PRIVILEGES, type StepSurroundings } from './steps.ts';
+import { STEP_PRIVILEGES, type StepContext } from './steps.ts';
 
 export interface LaterInput {
   readonly vm: ResolvedVm;
@@ -24,7 +24,7 @@ export interface LaterInput {
   readonly canMove: boolean;
 }
 
-export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterInput, deps: StepSurroundings): Need[] {
+export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterInput, deps: StepContext): Need[] {
   const running: VmForecast = { ...forecast, vm: { ...forecast.vm, running: true } };
   return [
     ...steps.flatMap((step) =>
@@ -52,7 +52,7 @@ function seedNeeds(steps: readonly Step[]): Need[] {
 }
 
 /** As if every desired value were written again. */
-function changeNeeds(input: ConfigureInput, { vm, paths }: VmForecast, deps: StepSurroundings): Need[] {
+function changeNeeds(input: ConfigureInput, { vm, paths }: VmForecast, deps: StepContext): Need[] {
   const subject = { vmid: vm.vmid, paths, rules: deps.rules };
   return desiredValuesOf(input.desired, deps.owner, vm).flatMap(({ key, desired }) => {
     const text = desired.kind === 'secret' ? '' : mergedText(key, desired, vm.current.get(key));

@@ -17,7 +17,7 @@ import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from './forecast.ts';
 import { laterNeeds } from './lifecycle.ts';
 import type { Need, PrivilegeRules } from './need.ts';
 import { privilegeRules } from './rules.ts';
-import { STEP_PRIVILEGES, type StepSurroundings } from './steps.ts';
+import { STEP_PRIVILEGES, type StepContext } from './steps.ts';
 
 export function needsOfMachines(context: NeedsContext): StepNeeds[] {
   const { plan, stack, observed, version } = context;
@@ -60,7 +60,7 @@ interface Journey extends NeedsContext {
 function followMachine(journey: Journey): StepNeeds[] {
   const { address, steps, vm, rules, stack, observed, built } = journey;
   const { whereOf } = fieldFinder(vm, address, observed);
-  const around: StepSurroundings = {
+  const context: StepContext = {
     rules,
     owner: { stack: stack.name, address },
     templateValues: (vmid) => built.get(vmid) ?? templateValues(observed, vmid),
@@ -76,13 +76,13 @@ function followMachine(journey: Journey): StepNeeds[] {
     }
     const privileges = STEP_PRIVILEGES[step.action as VmActionName]; // steps were chosen by these names
     const input = step.input as never; // and each step carries the input of its action
-    found.push({ needs: privileges.needs(input, forecast, around), step: step.action, whereOf });
-    forecast = privileges.after?.(input, forecast, around) ?? forecast;
+    found.push({ needs: privileges.needs(input, forecast, context), step: step.action, whereOf });
+    forecast = privileges.after?.(input, forecast, context) ?? forecast;
   }
   if (kindOf(address) === 'template') built.set(forecast.vm.vmid, forecast.vm.current);
   if (vm && journey.lifecycle) {
     const canMove = observed.nodes.size > 1;
-    found.push({ needs: laterNeeds({ vm, steps, forecast, canMove }, around), step: 'later', whereOf });
+    found.push({ needs: laterNeeds({ vm, steps, forecast, canMove }, context), step: 'later', whereOf });
   }
   return found;
 }

@@ -24,7 +24,7 @@ import {
 import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
 import { readinessNeeds } from './readiness.ts';
 
-export interface StepSurroundings {
+export interface StepContext {
   readonly rules: PrivilegeRules;
   readonly owner: Owner;
   /** Configuration of a template, where it could be read. */
@@ -32,9 +32,9 @@ export interface StepSurroundings {
 }
 
 interface StepPrivileges<Input> {
-  needs(input: Input, before: VmForecast, around: StepSurroundings): readonly Need[];
+  needs(input: Input, before: VmForecast, context: StepContext): readonly Need[];
   /** The VM afterwards; as before where a step leaves its configuration and its place alone. */
-  after?(input: Input, before: VmForecast, around: StepSurroundings): VmForecast;
+  after?(input: Input, before: VmForecast, context: StepContext): VmForecast;
 }
 
 const WHOLE: Cause = { field: '' };
@@ -93,15 +93,15 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     }),
   },
   'vm.configure': {
-    needs: (input, before, around) => {
+    needs: (input, before, context) => {
       const { vm, paths } = before;
-      const subject = { vmid: vm.vmid, paths, rules: around.rules };
-      const writes = writesOf(input, before, around);
+      const subject = { vmid: vm.vmid, paths, rules: context.rules };
+      const writes = writesOf(input, before, context);
       return [look(paths), ...writes.flatMap((write) => writeNeeds(subject, write, vm.current))];
     },
-    after: (input, before, around) => {
-      const desiredValues = desiredValuesOf(input.desired, around.owner, before.vm);
-      const writes = writesOf(input, before, around);
+    after: (input, before, context) => {
+      const desiredValues = desiredValuesOf(input.desired, context.owner, before.vm);
+      const writes = writesOf(input, before, context);
       return { ...before, vm: writes.reduce((vm, write) => written(vm, write, desiredValues), before.vm) };
     },
   },
@@ -168,8 +168,8 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
   'vm.start': { needs: power(POWER) },
   // One that is off already is only looked at.
   'vm.stop': {
-    needs: (input, before, around) =>
-      before.vm.running || before.hidden ? power(POWER)(input, before, around) : [look(before.paths)],
+    needs: (input, before, context) =>
+      before.vm.running || before.hidden ? power(POWER)(input, before, context) : [look(before.paths)],
   },
   'vm.restart': { needs: power({ field: 'restart' }) },
   'vm.snapshot': { needs: (_, { paths }) => [look(paths), need('VM.Snapshot', paths, SNAPSHOT)] },
@@ -220,6 +220,6 @@ function withPool(paths: OneOf<AclPath>, pool: string | undefined): OneOf<AclPat
   return pool === undefined ? paths : [...paths, { path: `/pool/${pool}` }];
 }
 
-function writesOf(input: ConfigureInput, { vm }: VmForecast, { owner }: StepSurroundings): readonly ConfigWrite[] {
+function writesOf(input: ConfigureInput, { vm }: VmForecast, { owner }: StepContext): readonly ConfigWrite[] {
   return configureWrites(desiredValuesOf(input.desired, owner, vm), vm, new Set(input.secrets ?? []));
 }

@@ -1,7 +1,9 @@
 /** What a rollback does to one VM: what goes back, what is lost, what stays behind, and what prevents it. Pure. */
+
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { printByteSize } from '../../../base/values/units.ts';
 import type { ResourcePlan, SnapshotContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
@@ -69,7 +71,7 @@ function otherIdentity(subject: Subject, { name }: Snapshot, config: Config): Di
     refused(
       subject,
       `in its snapshot ${name} it has ${uuid === undefined ? 'no uuid' : `the uuid ${uuid}`}, and Proxwright knows it as ${recorded.uuid}. The snapshot is older than that identity, so the VM would not be recognised afterwards.`,
-      advice`Roll it back on ${vm.node} (qm rollback ${vm.vmid} ${name}), then take it over again: ${command('import', address, vm.vmid, '--accept-identity')}`,
+      advice`Roll it back on ${vm.node} (${nodeCommand('qm rollback', [vm.vmid, name])}), then take it over again: ${command('import', address, vm.vmid, '--accept-identity')}`,
     ),
   ];
 }

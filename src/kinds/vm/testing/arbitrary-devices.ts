@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { printByteSize } from '../../../base/values/units.ts';
 import { type Drive, drivesOf } from '../config/disks.ts';
 import type { VmFieldsInput } from '../fields/index.ts';
-import type { Surroundings } from './vm-site.ts';
+import type { VmSite } from './vm-site.ts';
 
 type Devices = Pick<VmFieldsInput, 'pci' | 'usb' | 'serial' | 'vga' | 'virtiofs'>;
 
-export function deviceFields({ pciMappings, usbMappings, dirMappings, asRoot }: Surroundings): fc.Arbitrary<Devices> {
+export function deviceFields({ pciMappings, usbMappings, dirMappings, asRoot }: VmSite): fc.Arbitrary<Devices> {
   const flag = fc.boolean();
   const id = fc.constantFrom('0x10de', '0x1AF4');
   const traits = fc.record(
@@ -85,7 +85,7 @@ type NicInput = NonNullable<VmFieldsInput['nics']>[string];
 
 const NEW_NIC_SLOTS = ['net3', 'net4'];
 
-export function nicSlots({ values, bridges }: Surroundings): fc.Arbitrary<Record<string, NicInput>> {
+export function nicSlots({ values, bridges }: VmSite): fc.Arbitrary<Record<string, NicInput>> {
   const inherited = [...values.keys()].filter((key) => /^net\d+$/.test(key));
   const plain = fc.constantFrom(...bridges.map(({ name }) => name));
   // Trunks need a bridge that knows VLANs, so they come with one.
@@ -151,16 +151,15 @@ type DiskInput = NonNullable<VmFieldsInput['disks']>[string];
 const GIB = 1024 ** 3;
 const NEW_DISK_SLOTS = ['scsi5', 'scsi7', 'virtio3', 'sata1', 'ide3'];
 
-export function diskSlots(surroundings: Surroundings): fc.Arbitrary<Record<string, DiskInput>> {
-  const { values } = surroundings;
+export function diskSlots(site: VmSite): fc.Arbitrary<Record<string, DiskInput>> {
+  const { values } = site;
   const inherited = drivesOf(values).filter(({ key }) => /^(ide|sata|scsi|virtio)/.test(key));
   const model: Record<string, fc.Arbitrary<DiskInput>> = {};
   for (const drive of inherited) {
     if (drive.kind === 'disk') model[drive.key] = inheritedDisk(drive);
-    if (drive.kind === 'cdrom')
-      model[drive.key] = fc.oneof(cdDrive(surroundings), fc.constant({ remove: true as const }));
+    if (drive.kind === 'cdrom') model[drive.key] = fc.oneof(cdDrive(site), fc.constant({ remove: true as const }));
   }
-  for (const slot of NEW_DISK_SLOTS) if (!values.has(slot)) model[slot] = newDrive(slot, surroundings);
+  for (const slot of NEW_DISK_SLOTS) if (!values.has(slot)) model[slot] = newDrive(slot, site);
   return fc.record(model, { requiredKeys: [] }) as fc.Arbitrary<Record<string, DiskInput>>; // left out, never undefined
 }
 
@@ -173,8 +172,8 @@ function inheritedDisk(drive: Drive): fc.Arbitrary<DiskInput> {
   return fc.oneof({ weight: 5, arbitrary: changed }, { weight: 1, arbitrary: fc.constant({ remove: true as const }) });
 }
 
-function newDrive(slot: string, surroundings: Surroundings): fc.Arbitrary<DiskInput> {
-  const { storages, imports } = surroundings;
+function newDrive(slot: string, site: VmSite): fc.Arbitrary<DiskInput> {
+  const { storages, imports } = site;
   const place = fc
     .constantFrom(...storages)
     .chain(({ id, formats }) =>
@@ -196,10 +195,10 @@ function newDrive(slot: string, surroundings: Surroundings): fc.Arbitrary<DiskIn
     }),
   );
   const canBeCd = !slot.startsWith('virtio');
-  return canBeCd ? fc.oneof({ weight: 3, arbitrary: disk }, { weight: 1, arbitrary: cdDrive(surroundings) }) : disk;
+  return canBeCd ? fc.oneof({ weight: 3, arbitrary: disk }, { weight: 1, arbitrary: cdDrive(site) }) : disk;
 }
 
-function cdDrive({ isos }: Surroundings): fc.Arbitrary<DiskInput> {
+function cdDrive({ isos }: VmSite): fc.Arbitrary<DiskInput> {
   return fc.constantFrom<string | false>(false, ...isos).map((iso) => ({ iso }));
 }
 

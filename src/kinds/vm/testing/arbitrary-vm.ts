@@ -10,27 +10,27 @@ import { type HaFields, haFields } from '../fields/ha.ts';
 import { type VmFields, type VmFieldsInput, vmFieldsSchema } from '../fields/index.ts';
 import { appliedHa } from '../ha.ts';
 import { deviceFields, diskSlots, nicSlots } from './arbitrary-devices.ts';
-import type { Surroundings } from './vm-site.ts';
+import type { VmSite } from './vm-site.ts';
 
 const GIB = 1024 ** 3;
 
-export function vmFieldsArbitrary(surroundings: Surroundings): fc.Arbitrary<VmFields> {
+export function vmFieldsArbitrary(site: VmSite): fc.Arbitrary<VmFields> {
   return fc
     .tuple(
-      machineFields(surroundings),
-      computing(surroundings),
+      machineFields(site),
+      computing(site),
       people(),
-      platform(surroundings),
-      diskSlots(surroundings),
-      nicSlots(surroundings),
-      deviceFields(surroundings),
-      cloudInit(surroundings),
+      platform(site),
+      diskSlots(site),
+      nicSlots(site),
+      deviceFields(site),
+      cloudInit(site),
     )
     .chain(([machine, compute, person, board, disks, nics, devices, cloud]) => {
       const input: VmFieldsInput = {
         name: 'generated',
-        node: surroundings.node,
-        ...(surroundings.template !== undefined && { clone: { template: surroundings.template } }),
+        node: site.node,
+        ...(site.template !== undefined && { clone: { template: site.template } }),
         ...person,
         ...compute,
         ...board,
@@ -41,12 +41,12 @@ export function vmFieldsArbitrary(surroundings: Surroundings): fc.Arbitrary<VmFi
         ...(Object.keys(disks).length > 0 && { disks }),
         ...(Object.keys(nics).length > 0 && { nics }),
       };
-      return bootOrder(surroundings, input).map((boot) => vmFieldsSchema.parse({ ...input, ...(boot && { boot }) }));
+      return bootOrder(site, input).map((boot) => vmFieldsSchema.parse({ ...input, ...(boot && { boot }) }));
     });
 }
 
 /** Some of what the VM will have, in some order; often none, so that the template's own stays. */
-function bootOrder({ values }: Surroundings, input: VmFieldsInput): fc.Arbitrary<string[] | undefined> {
+function bootOrder({ values }: VmSite, input: VmFieldsInput): fc.Arbitrary<string[] | undefined> {
   const slots = { ...input.disks, ...input.nics };
   const inherited = [...values.keys()].filter((key) => /^(scsi|virtio|sata|ide|net)\d+$/.test(key) && !(key in slots));
   const named = Object.entries(slots).flatMap(([key, fields]) => (fields.remove ? [] : [key]));
@@ -85,7 +85,7 @@ function people() {
 }
 
 /** The virtual board, and devices that few VMs need. */
-function platform({ asRoot, snippets }: Surroundings) {
+function platform({ asRoot, snippets }: VmSite) {
   const text = fc.constantFrom('ACME, Inc.', 'Größe = 1; "x"', 'A1');
   const flag = fc.boolean();
   const byAnyone = some({
@@ -140,7 +140,7 @@ function platform({ asRoot, snippets }: Surroundings) {
   return asRoot ? fc.tuple(byAnyone, byRoot).map(([all, more]) => ({ ...all, ...more })) : byAnyone;
 }
 
-function computing({ asRoot }: Surroundings) {
+function computing({ asRoot }: VmSite) {
   return fc
     .tuple(
       some({
@@ -188,14 +188,24 @@ function numaNodes(memoryGiB: number, isBound: boolean, policy: 'bind' | 'interl
   };
 }
 
-function machineFields({ values, storages }: Surroundings) {
+function machineFields({ values, storages, imports }: VmSite) {
   const storage = fc.constantFrom(...storages.map(({ id }) => id));
-  const efi = fc.record(
-    { storage, type: fc.constantFrom('2m' as const, '4m' as const), secure_boot: fc.boolean() },
-    { requiredKeys: ['storage'] },
-  );
+  const source = imports.length > 0 && { import_from: fc.constantFrom(...imports) };
+  const efi = fc
+    .record(
+      {
+        storage,
+        type: fc.constantFrom('2m' as const, '4m' as const),
+        secure_boot: fc.boolean(),
+        ms_cert: fc.constantFrom('2011' as const, '2023' as const, '2023k' as const),
+        ...source,
+      },
+      { requiredKeys: ['storage'] },
+    )
+    // Certificates are added to the keys of secure boot.
+    .map((each) => (each.ms_cert === undefined ? each : { ...each, secure_boot: true }));
   const tpm = fc.record(
-    { storage, version: fc.constantFrom('v1.2' as const, 'v2.0' as const) },
+    { storage, version: fc.constantFrom('v1.2' as const, 'v2.0' as const), ...source },
     { requiredKeys: ['storage'] },
   );
   const os = fc.constantFrom('l26' as const, 'win11' as const, 'other' as const);
@@ -245,7 +255,7 @@ function machineOptions(
   return { machine_options: options, ...(viommu === 'intel' && { machine: 'q35' }) };
 }
 
-function cloudInit({ values, storages, snippets }: Surroundings) {
+function cloudInit({ values, storages, snippets }: VmSite) {
   const hasDrive = drivesOf(values).some((drive) => drive.kind === 'cloud-init');
   const isFree = (slot: string) => !values.has(slot);
   // sata4 and sata5 are left to us by the generator of disks.

@@ -91,6 +91,9 @@ function otherPart(key: string, field: DesiredField, text: string): string | und
       return printPropertyOf(key, value.with('size', '1M'));
     case 'import-from':
       return undefined;
+    // More than was asked for is no difference.
+    case 'ms-cert':
+      return field.value === '2011' ? undefined : printPropertyOf(key, value.with(part, '2011'));
     default: {
       const sub = format?.keys.get(part);
       const candidates = [...(sub?.enum ?? []), '0', '1', '77', 'others', undefined];

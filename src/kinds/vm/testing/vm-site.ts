@@ -1,7 +1,7 @@
 /** The cluster of a generated VM, and the templates that the tests of this folder use. */
 
 /** What a generated VM may use. */
-export interface Surroundings {
+export interface VmSite {
   readonly node: string;
   /** The template's configuration; empty for a VM made from nothing. */
   readonly values: ReadonlyMap<string, string>;
@@ -22,7 +22,7 @@ export interface Surroundings {
 }
 
 /** A template as people have them: disks on two buses, cards with and without VLAN, a CD drive, sub-keys we do not model. */
-export const RICH_TEMPLATE: Surroundings = {
+export const RICH_TEMPLATE: VmSite = {
   node: 'pve1',
   template: 'debian-13',
   values: new Map([
@@ -71,10 +71,10 @@ export const RICH_TEMPLATE: Surroundings = {
 };
 
 /** A VM made from nothing. */
-export const NO_TEMPLATE: Surroundings = { ...RICH_TEMPLATE, template: undefined, values: new Map() };
+export const NO_TEMPLATE: VmSite = { ...RICH_TEMPLATE, template: undefined, values: new Map() };
 
 /** A template with a cloud-init drive, EFI variables and TPM state. */
-export const CLOUD_TEMPLATE: Surroundings = {
+export const CLOUD_TEMPLATE: VmSite = {
   ...RICH_TEMPLATE,
   values: new Map([
     ['bios', 'ovmf'],

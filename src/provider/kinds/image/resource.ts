@@ -54,7 +54,7 @@ export function imageKind(): ResourceKind<DesiredImage, ImagePrivate> {
   };
 }
 
-/** From `proxmox_virtual_environment_download_file`: the same file. It existed before, so destroying the resource leaves it. */
+/** From `proxmox_virtual_environment_download_file`: the same file. It came with that resource and goes with this one. */
 function movedImage({ sourceType, sourceState }: MoveRequest): Held<ImagePrivate> {
   const known = sourceOf(sourceType)?.to === 'proxwright_image';
   const source: Readonly<Record<string, unknown>> = isRecord(sourceState) ? sourceState : {};
@@ -74,7 +74,7 @@ function movedImage({ sourceType, sourceState }: MoveRequest): Held<ImagePrivate
     ...nothingOf(IMAGE_SCHEMA.attributes),
     ...{ id, node, storage, content, file, url: text('url'), sha256: checksum('sha256'), sha512: checksum('sha512') },
   };
-  return { state: objectOf(Object.entries(shown)), kept: { brought: false, shared: false } };
+  return { state: objectOf(Object.entries(shown)), kept: { brought: true, shared: false } };
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -97,8 +97,8 @@ async function read(deps: Deps, { state, kept }: Held<ImagePrivate>): Promise<He
     sizeBytes: size ?? 0,
     ...(ctime !== undefined && { ctime }),
   };
-  // A file that we did not create belongs to another client, who may change it.
-  const isChanged = kept.brought || kept.changed === true;
+  // A file that we did not create belongs to another client, who may change it. One that was moved is recorded now.
+  const isChanged = (kept.brought && kept.file !== undefined) || kept.changed === true;
   return { state: shown, kept: { ...kept, file, ...(isChanged && { changed: true }) } };
 }
 

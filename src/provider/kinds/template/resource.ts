@@ -2,8 +2,10 @@
  * `proxwright_template`. A changed recipe builds a new version beside the old one. A build that fails leaves its VM marked as
  * incomplete, and the next apply resumes with it.
  */
+
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import { finalFields } from '../../../kinds/template/building.ts';
 import { retiredAddress } from '../../../kinds/template/versions.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
@@ -225,7 +227,7 @@ function stillUsedWarning({ vmid, node }: RetiredVersion): ProviderDiagnostic {
   return {
     severity: 'warning',
     summary: 'An earlier version of the template stays',
-    detail: `Linked clones use template ${vmid} on ${node}, an earlier version. It is no longer in the state; once they are gone, remove it by hand: qm destroy ${vmid}`,
+    detail: `Linked clones use template ${vmid} on ${node}, an earlier version. It is no longer in the state; once they are gone, remove it by hand: ${nodeCommand('qm destroy', [vmid], { purge: 1 })}`,
   };
 }
 

@@ -41,6 +41,11 @@ export function desiredVm(config: CtyObject, exists: boolean): DesiredVm {
   };
 }
 
+/** A VM that was taken over stays as it is, on or off, until the configuration says what it is to be. */
+export function withPlannedPower(vm: ResolvedVm, { power }: CtyObject): ResolvedVm {
+  return power === 'running' || power === 'stopped' ? { ...vm, fields: { ...vm.fields, power } } : vm;
+}
+
 /** Which VMs stand in for each other only the user can tell: without `update_group`, all of them count as one group. */
 function inUpdateGroup(vm: ResolvedVm, { update_group: group, max_unavailable: limit }: CtyObject): ResolvedVm {
   return {
@@ -158,6 +163,25 @@ async function configuredValue(
  */
 function digested({ work: { endpoint, principal } }: Deps, value: Secret): string {
   return secretDigest(`${endpoint} ${principal}`, value);
+}
+
+/** Of the password of a VM that comes from another provider. It is made before the server is known. */
+export function formerDigest(password: Secret): string {
+  return secretDigest('former provider', password);
+}
+
+/** The former provider has set a password and does not say which. The one that is configured first is taken for it. */
+export const ANY_PASSWORD = 'any';
+
+/** The password that the former provider has set counts as applied. */
+export function withFormerPassword<
+  Kept extends { readonly formerPassword?: string | undefined; readonly applied: object },
+>(kept: Kept, secrets: VmSecrets): Kept {
+  const password = secrets.get('cloud_init.password');
+  const { formerPassword } = kept;
+  if (!password || formerPassword === undefined) return kept;
+  if (formerPassword !== ANY_PASSWORD && formerPassword !== formerDigest(password.value)) return kept;
+  return { ...kept, applied: { ...kept.applied, 'cloud_init.password': password.digest } };
 }
 
 /** What the state shows of the secrets: one digest, however many there are. */

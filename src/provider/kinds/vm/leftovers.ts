@@ -143,10 +143,11 @@ class Leftovers {
     this.#tasks = new EarlierTasks(deps, (type) => OWN_TYPES.test(type));
   }
 
-  /** For a plan: does not wait for anything. */
+  /** For a plan: does not wait for anything, except for the list of a creation that this process has begun. */
   async glance(query: IncompleteQuery, signal: AbortSignal): Promise<IncompleteVm | undefined> {
     const { looks } = this.#deps;
-    return findIncomplete(looks, await listVms(looks, signal), query, signal);
+    const listed = this.#settled ? await this.list(signal) : await listVms(looks, signal);
+    return findIncomplete(looks, listed, query, signal);
   }
 
   /** Before a creation: waits for what may still be on its way. */

@@ -1,5 +1,6 @@
 /** A VM as the cluster has it, in the host's terms: does it exist, is it the same one, what differs, and taking one over. */
 import { ProxwrightError } from '../../../base/errors.ts';
+import { Secret } from '../../../base/secret.ts';
 import { sourceOf } from '../../../convert/mapping/sources.ts';
 import { fieldsOfVm, type Observed, observe } from '../../../engine/index.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
@@ -23,7 +24,7 @@ import type { MoveRequest } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
 import { fromFields } from '../../values/from-fields.ts';
 import { refreshedAttributes } from '../../values/refreshed.ts';
-import { desiredVm } from './desired.ts';
+import { ANY_PASSWORD, desiredVm, formerDigest } from './desired.ts';
 import { type ListedVm, listVms } from './leftovers.ts';
 import { type SoloVm, workOn } from './recorded.ts';
 import { computedValues, USER_ATTRIBUTES } from './schema.ts';
@@ -168,6 +169,20 @@ export function movedVmid({ sourceType, sourceState }: MoveRequest): number {
     detail: `A ${sourceType} cannot become a proxwright_vm.`,
     hint: 'Remove it from the state and import the VM: terraform state rm, then terraform import ADDRESS node/vmid.',
   });
+}
+
+/**
+ * The password that the former provider has set, as a digest: the same one need not be sent again. Proxmox shows stars
+ * instead of a password, and so does the state of a provider that reads it back.
+ */
+export function movedPassword({ sourceType, sourceState }: MoveRequest): string | undefined {
+  let value = sourceState;
+  for (const step of sourceOf(sourceType)?.passwordFrom ?? []) {
+    const isThere = Array.isArray(value) || isRecord(value);
+    value = isThere ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined; // a list or an object
+  }
+  if (typeof value !== 'string' || value === '') return undefined;
+  return /^\*+$/.test(value) ? ANY_PASSWORD : formerDigest(new Secret(value));
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -30,6 +30,8 @@ import {
   isOpen,
   NO_SECRETS,
   secretsOf,
+  withFormerPassword,
+  withPlannedPower,
 } from './desired.ts';
 import { type IncompleteVm, type KnownVms, recordedIncomplete } from './leftovers.ts';
 import { keptFor, NOTHING_KEPT, recordedVm, type SoloVm, type VmPrivate, workOn } from './recorded.ts';
@@ -159,7 +161,7 @@ export async function planVmUpdate(
     const notes = replaced.map((change) => replacementWarning(change, keepsNameAndId(planned, state)));
     return { planned, replace: replaced.map(({ path }) => path.map(attribute)), notes };
   }
-  const solo = soloOf(desired, recordedVm(state, kept));
+  const solo = soloOf({ ...desired, vm: withPlannedPower(desired.vm, planned) }, recordedVm(state, kept));
   return {
     planned,
     check: async (server) =>
@@ -312,6 +314,7 @@ async function haveSecretsChanged(
   kept: VmPrivate,
 ): Promise<boolean> {
   if (!deps || secretFieldsOf(vm.fields).length === 0) return false;
-  const digests = appliedDigests(vm, await secretsOf(deps, config, vm));
-  return Object.entries(digests).some(([path, digest]) => kept.applied[path] !== digest);
+  const secrets = await secretsOf(deps, config, vm);
+  const { applied } = withFormerPassword(kept, secrets);
+  return Object.entries(appliedDigests(vm, secrets)).some(([path, digest]) => applied[path] !== digest);
 }

@@ -17,6 +17,8 @@ import type { VmSecrets } from './desired.ts';
 const schema = z.object({
   /** Imported, and not read yet. */
   imported: z.literal(true).optional(),
+  /** A digest of the password that the former provider of the VM has set. */
+  formerPassword: z.string().optional(),
   /** Off, because a run of ours stopped between the two halves of a restart. */
   switchedOff: z.literal(true).optional(),
   /** Dotted paths of the attributes that the configuration set when it was last applied. */

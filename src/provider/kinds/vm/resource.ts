@@ -30,10 +30,20 @@ import {
   NO_SECRETS,
   secretsOf,
   type VmSecrets,
+  withFormerPassword,
+  withPlannedPower,
   writeOnlyProblems,
 } from './desired.ts';
 import { KnownVms, recordedIncomplete } from './leftovers.ts';
-import { type ExistingVm, findVmToImport, importedState, lookAt, movedVmid, refreshed } from './observed.ts';
+import {
+  type ExistingVm,
+  findVmToImport,
+  importedState,
+  lookAt,
+  movedPassword,
+  movedVmid,
+  refreshed,
+} from './observed.ts';
 import { planVmCreate, planVmDestroy, planVmUpdate, restartNote } from './plan.ts';
 import {
   addressesOf,
@@ -73,17 +83,23 @@ export function vmKind(known: KnownVms): ResourceKind<DesiredVm, VmPrivate> {
     destroy: (deps, prior) => destroy(known, deps, prior),
     import: async (deps, id) => ({ state: importedState(await findVmToImport(deps, id)), kept: IMPORTED }),
     // The state holds the id alone; the read that follows imports the VM.
-    move: (request) => ({
-      state: objectOf([...Object.entries(nothingOf(VM_SCHEMA.attributes)), ['vmid', movedVmid(request)]]),
-      kept: IMPORTED,
-    }),
+    move: (request) => {
+      const formerPassword = movedPassword(request);
+      return {
+        state: objectOf([...Object.entries(nothingOf(VM_SCHEMA.attributes)), ['vmid', movedVmid(request)]]),
+        kept: { ...IMPORTED, ...(formerPassword !== undefined && { formerPassword }) },
+      };
+    },
   };
 }
 
 /** What a VM is now, in the words of the state. Waits for nothing and asks no guest. */
 async function read(deps: Deps, { state, kept }: Held<VmPrivate>): Promise<Held<VmPrivate> | null> {
   const isMoved = kept.imported && valueIn(state, 'id') === null;
-  if (isMoved) return { state: importedState(await findVmToImport(deps, String(state.vmid))), kept: NOTHING_KEPT };
+  if (isMoved) {
+    const { imported: _, ...rest } = kept;
+    return { state: importedState(await findVmToImport(deps, String(state.vmid))), kept: rest };
+  }
   const { vm, timeouts } = desiredVm(state, true);
   const solo = { vm, recorded: recordedVm(state, kept), timeouts, secrets: NO_SECRETS };
   const look = await lookAt(deps, deps.looks, solo);
@@ -160,9 +176,10 @@ async function update(
   { planned, config, desired }: Planned<DesiredVm>,
   prior: Held<VmPrivate>,
 ): Promise<Applied<VmPrivate>> {
-  const { vm, timeouts } = desired;
-  const kept = keptFor(vm, prior.kept);
+  const { timeouts } = desired;
+  const vm = withPlannedPower(desired.vm, planned);
   const secrets = await secretsOf(deps, config, vm);
+  const kept = withFormerPassword(keptFor(vm, prior.kept), secrets);
   let recorded = recordedVm(prior.state, kept);
   let problems: readonly ProviderDiagnostic[];
   const applied = (): AppliedVm => ({ planned, config, vm, recorded, secrets });
@@ -172,7 +189,7 @@ async function update(
     if (wasSwitchedOff) recorded = { ...recorded, lastApplied: { ...recorded.lastApplied, power: 'stopped' } };
     const offSince = wasSwitchedOff || kept.switchedOff ? deps.clock.now() : undefined;
     const run = await runEngine(deps, workOn({ vm, recorded, timeouts, secrets, offSince }), VM, (session) =>
-      session.plan({ checkAddresses: false, chooseIds: false }),
+      session.plan({ checkAddresses: false, chooseIds: false, claimsAlone: false }),
     );
     recorded = run.state.vms[vm.address] ?? recorded;
     problems = run.problems;

@@ -79,7 +79,7 @@ export async function visit(world: World, stackText: string, options: VisitOptio
 export function obey(world: World, commands: string): World {
   const { access, ...rest } = structuredClone(world);
   for (const line of commands.split('\n')) {
-    const role = /^pveum role (?:add|modify) (\S+) (?:--append 1 )?--privs "(.*)"$/.exec(line);
+    const role = /^pveum role (?:add|modify) (\S+) (?:--append 1 )?--privs '(.*)'$/.exec(line);
     const acl =
       /^pveum acl modify (\S+) (?:--users '(\S+)' )?(?:--tokens '(\S+)' )?--roles (\S+) --propagate ([01])$/.exec(line);
     if (role) {

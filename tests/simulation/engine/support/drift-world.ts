@@ -2,7 +2,7 @@
 import type { Instant } from '../../../../src/base/clock.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import type { VmFields } from '../../../../src/kinds/vm/fields/index.ts';
-import type { Surroundings } from '../../../../src/kinds/vm/testing/vm-site.ts';
+import type { VmSite } from '../../../../src/kinds/vm/testing/vm-site.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
 import { LAB_WORLD } from './lab-world.ts';
 import { resolved } from './scene.ts';
@@ -79,7 +79,7 @@ export function driftWorld({ now }: { readonly now: Instant }): World {
   return buildWorld(DRIFT_WORLD, { now, file: 'drift' });
 }
 
-const AROUND: Omit<Surroundings, 'template' | 'values'> = {
+const SITE: Omit<VmSite, 'template' | 'values'> = {
   node: 'pve1',
   storages: [
     { id: 'nfs', formats: ['raw', 'qcow2'] },
@@ -101,10 +101,10 @@ const AROUND: Omit<Surroundings, 'template' | 'values'> = {
 const valuesOf = (vmid: number) =>
   new Map([...(driftWorld({ now: 0 }).vms.get(vmid)?.config.current ?? [])].filter(([key]) => key !== 'template'));
 
-export const SURROUNDINGS: readonly Surroundings[] = [
-  { ...AROUND, template: 'rich', values: valuesOf(RICH) },
-  { ...AROUND, template: 'ubuntu-24.04', values: valuesOf(9000) },
-  { ...AROUND, template: undefined, values: new Map() },
+export const VM_SITES: readonly VmSite[] = [
+  { ...SITE, template: 'rich', values: valuesOf(RICH) },
+  { ...SITE, template: 'ubuntu-24.04', values: valuesOf(9000) },
+  { ...SITE, template: undefined, values: new Map() },
 ];
 
 /** A stack of one VM with these fields. */

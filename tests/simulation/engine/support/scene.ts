@@ -41,7 +41,7 @@ import {
 import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
 import type { RunEvent } from '../../../../src/state/events.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';
-import { recallState } from '../../../../src/state/recorded.ts';
+import { readRecorded } from '../../../../src/state/recorded.ts';
 import { readState } from '../../../../src/state/state-file.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { labWorld } from './lab-world.ts';
@@ -310,7 +310,7 @@ export class Scene {
     // However a run ends, its process is gone; a lock that it could not give back is one of a dead process.
     if (end.kind === 'killed' || this.#shared) this.abandonLock();
     const addresses = await this.#addresses(stack);
-    const { state } = await this.look(() => recallState(this.store, stack.name));
+    const { state } = await this.look(() => readRecorded(this.store, stack.name));
     const given = withGivenAddresses(stack, state);
     const unmet = unmetFields(given, addresses, secretsOf(stack));
     this.wireViolations.push(...wireViolationsIn(this.#exchanges, unmetIn(unmet)));
@@ -353,7 +353,7 @@ export class Scene {
       return vm ? [[vmid, vm.address] as const] : [];
     });
     // Of a run that was killed, the journal knows more.
-    const { vms } = (await this.look(() => recallState(this.store, stack.name))).state;
+    const { vms } = (await this.look(() => readRecorded(this.store, stack.name))).state;
     return new Map([
       ...byName,
       ...Object.entries(vms).map(([address, { vmid }]) => [vmid, address as Address] as const),

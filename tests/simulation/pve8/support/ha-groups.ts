@@ -1,28 +1,6 @@
-/** A stack under HA on a cluster with groups, the groups of a world as text, and what an upgrade to Proxmox VE 9 makes of them. */
+/** The HA groups of a world as text, and what an upgrade to Proxmox VE 9 makes of them. */
 import type { World } from '../../../../src/simulator/index.ts';
 import type { SceneOptions, Snapshot } from '../../engine/support/scene.ts';
-
-interface Shape {
-  readonly count: number;
-  readonly nodes: string;
-  readonly placement?: string;
-}
-
-export const HA_GROUP_STACK = ({ count, nodes, placement = '{ spread: false }' }: Shape) => `
-version: 1
-stack: lab
-vms:
-  control:
-    count: ${count}
-    name: control-\${number}
-    vmids: 501-509
-    nodes: ${nodes}
-    placement: ${placement}
-    power: stopped
-    guest: plain
-    ha: { state: stopped }
-    nics: { net0: { bridge: vmbr0 } }
-`;
 
 /** `control-nodes on pve1,pve2 restricted: vm:501 vm:502`, without the hash of the name. */
 export function groupsIn({ ha }: World): string[] {

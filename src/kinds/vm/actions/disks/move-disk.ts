@@ -2,7 +2,9 @@
  * `vm.move-disk`: copies a disk to another storage or format, in a running VM without an interruption. Proxmox deletes the
  * source last. A source that it could not delete belongs to no drive any more, so it is looked for and named.
  */
+
 import { hasCode, isFamily, ProxwrightError } from '../../../../base/errors.ts';
+import { nodeCommand } from '../../../../base/text/node-command.ts';
 import type { Action, ActionContext } from '../../../action.ts';
 import { formatOfVolume, parseDrive, storageOf } from '../../config/disks.ts';
 import { printPropertyOf, propertyOf } from '../../config/parts.ts';
@@ -97,8 +99,9 @@ export async function nameLeftSources(context: ActionContext, vm: VmObserved): P
     const key = attached.get(volume);
     // The move failed, and the disk is where it was.
     if (key !== undefined && !key.startsWith('unused')) continue;
-    if (key !== undefined) await warnOf(context, vm, volume, `qm disk unlink ${vm.vmid} --idlist ${key} --force 1`);
-    else if (await exists(context, vm, volume)) await warnOf(context, vm, volume, `pvesm free ${volume}`);
+    if (key !== undefined)
+      await warnOf(context, vm, volume, nodeCommand('qm disk unlink', [vm.vmid], { idlist: key, force: 1 }));
+    else if (await exists(context, vm, volume)) await warnOf(context, vm, volume, nodeCommand('pvesm free', [volume]));
   }
   await context.learn({ movedFrom: [] });
 }

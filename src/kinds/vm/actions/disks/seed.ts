@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { invariant, isCanceled, ProxwrightError } from '../../../../base/errors.ts';
 import type { Secret } from '../../../../base/secret.ts';
-import { shellWord } from '../../../../base/text/shell.ts';
+import { nodeCommand } from '../../../../base/text/node-command.ts';
 import type { Action, ActionContext } from '../../../action.ts';
 import { drivesOf } from '../../config/disks.ts';
 import { macsOf } from '../../config/parts.ts';
@@ -132,7 +132,7 @@ async function removeFile(context: ActionContext, file: SeedFile): Promise<boole
     if (!(error instanceof ProxwrightError) || isCanceled(error)) throw error;
     context.log.log(
       'warn',
-      `${context.address}: ${volid} is no longer needed, but could not be removed: ${error.diagnostic.detail} On ${node}: pvesm free ${shellWord(volid)}`,
+      `${context.address}: ${volid} is no longer needed, but could not be removed: ${error.diagnostic.detail} On ${node}: ${nodeCommand('pvesm free', [volid])}`,
       { node, volid, code: error.code },
     );
     return false;

@@ -1,6 +1,8 @@
 /** `vm.destroy`: removes our VM with everything that belongs to it. Succeeds if the VM is already gone. */
+
 import { isFamily, ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
+import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { fromWireBoolean } from '../../../../pve/index.ts';
 import type { Action, ActionContext } from '../../../action.ts';
 import { drivesOf, volumesOf } from '../../config/disks.ts';
@@ -95,7 +97,7 @@ function nameVolumes(context: ActionContext, vm: VmObserved): void {
   if (volumes.length === 0) return;
   context.log.log(
     'warn',
-    `${context.address}: ${vmName(vm)} is gone, but Proxmox could not remove all of its volumes. On ${vm.node}, remove those that are left: ${volumes.map((volume) => `pvesm free ${volume}`).join('; ')}`,
+    `${context.address}: ${vmName(vm)} is gone, but Proxmox could not remove all of its volumes. On ${vm.node}, remove those that are left: ${volumes.map((volume) => nodeCommand('pvesm free', [volume])).join('; ')}`,
     { vmid: vm.vmid },
   );
 }
@@ -121,7 +123,7 @@ function refuseProtected(context: ActionContext, vm: VmObserved): void {
     code: 'PROTECTED',
     detail: `${vmName(vm)} is protected against removal. ${soFar(context)}`,
     where: { address: context.address },
-    hint: advice`Set ${setting('protection', false)} in the stack and apply it, or on the node: qm set ${vm.vmid} --protection 0`,
+    hint: advice`Set ${setting('protection', false)} in the stack and apply it, or on the node: ${nodeCommand('qm set', [vm.vmid], { protection: 0 })}`,
   });
 }
 

@@ -9,12 +9,13 @@ import type { ResolvedVm } from '../../../stack.ts';
 import { whereOf } from '../../where.ts';
 
 export function nothingToBootFrom(vm: ResolvedVm): Diagnostic | undefined {
-  const { clone, disks, boot, power, pci, usb, extra } = vm.fields;
+  const { clone, disks, boot, power, pci, usb, args, extra } = vm.fields;
   const hasMedium = Object.values(disks ?? {}).some(
     ({ iso, import_from }) => Boolean(iso) || import_from !== undefined,
   );
+  const ownArguments = args ?? extra?.args;
   const bootsElsewhere =
-    boot?.some((device) => /^(net|usb|hostpci)/.test(device)) || pci || usb || extra?.args !== undefined;
+    boot?.some((device) => /^(net|usb|hostpci)/.test(device)) || pci || usb || ownArguments !== undefined;
   if (clone || hasMedium || bootsElsewhere || power === 'stopped') return undefined;
   return new ProxwrightError({
     code: 'BAD_VALUE',

@@ -9,7 +9,7 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
 import { closest } from '../../../../base/text/closest.ts';
-import { shellWord } from '../../../../base/text/shell.ts';
+import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import { hasEndpoint } from '../../../../pve/compatibility.ts';
 import type { Observed, StorageRow } from '../../../observed.ts';
@@ -77,7 +77,7 @@ function checkPool(vm: ResolvedVm, { pools }: Observed, { problems }: Findings):
       code: 'MISSING_REFERENCE',
       where: whereOf(vm, 'pool'),
       detail: `There is no pool "${pool}".`,
-      hint: `Correct the name, or create the pool: pveum pool add ${shellWord(pool ?? '')}`,
+      hint: `Correct the name, or create the pool: ${nodeCommand('pveum pool add', [pool ?? ''])}`,
     }).diagnostic,
   );
 }

@@ -3,6 +3,7 @@
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { closest } from '../../../../base/text/closest.ts';
+import { nodeCommand } from '../../../../base/text/node-command.ts';
 import type { Observed } from '../../../observed.ts';
 import type { ResolvedVm } from '../../../stack.ts';
 import { propertyOf } from '../../config/parts.ts';
@@ -40,7 +41,7 @@ function modelProblem(vm: ResolvedVm, base: Values | undefined, observed: Observ
   // The list is that of the node's architecture; a VM of another one has other models.
   if (base?.has('arch') || vm.fields.extra?.arch !== undefined) return undefined;
   const guess = cpuModels.names.has(`custom-${type}`) ? `custom-${type}` : closest(type, cpuModels.names);
-  const list = `List the models: pvesh get /nodes/${vm.fields.node}/capabilities/qemu/cpu`;
+  const list = `List the models: ${nodeCommand('pvesh get', [`/nodes/${vm.fields.node}/capabilities/qemu/cpu`])}`;
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOf(vm, 'cpu.type'),

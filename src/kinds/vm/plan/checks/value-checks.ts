@@ -4,15 +4,15 @@
  */
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
-import { isSince } from '../../../../base/values/release.ts';
-import type { PropertyValue } from '../../../../pve/wire/index.ts';
+import { isSince, type ReleaseNumber } from '../../../../base/values/release.ts';
+import { fromWireBoolean, type PropertyValue } from '../../../../pve/wire/index.ts';
 import type { Observed } from '../../../observed.ts';
 import type { ResolvedVm } from '../../../stack.ts';
-import type { DesiredConfig } from '../../config/desired.ts';
+import type { DesiredConfig, SubKeys } from '../../config/desired.ts';
 import { desiredConfig } from '../../config/desired-config.ts';
 import { propertyOf } from '../../config/parts.ts';
 import { mergedText } from '../../diff/merge.ts';
-import { sinceOf } from '../../fields/rows.ts';
+import { sinceOf, valueSinceOf } from '../../fields/rows.ts';
 import { whereOf } from '../../where.ts';
 
 /** `base`: values of the template or of the VM itself; undefined when the template is unknown. */
@@ -25,14 +25,19 @@ export function refusedValues(
   return [...fieldsOfNewerReleases(vm, desired, version.version), ...(base ? misfits(vm, desired, base) : [])];
 }
 
-/** Older releases of Proxmox do not have every key and sub-key. */
+/** Older releases of Proxmox do not have every key, sub-key and value. */
 function fieldsOfNewerReleases(vm: ResolvedVm, desired: DesiredConfig, version: string): Diagnostic[] {
+  const lacks = (since: ReleaseNumber | undefined) => since !== undefined && !isSince(version, since);
   const fields = [...desired].flatMap(([key, entry]) =>
-    entry.fields.map(({ path, parts: [part] }) => ({ path, since: sinceOf(key, part) })),
+    entry.fields.map(({ path, value, parts: [part] }) => {
+      const [since, valueSince] = [sinceOf(key, part), valueSinceOf(key, part, value)];
+      if (lacks(since)) return { path, what: `"${path}"`, since };
+      return { path, what: `the value "${value}" of "${path}"`, since: lacks(valueSince) ? valueSince : undefined };
+    }),
   );
-  return fields.flatMap(({ path, since }) => {
-    if (since === undefined || isSince(version, since)) return [];
-    const detail = `Proxmox VE ${version} does not have "${path}": it came with ${since}.`;
+  return fields.flatMap(({ path, what, since }) => {
+    if (since === undefined) return [];
+    const detail = `Proxmox VE ${version} does not have ${what}: it came with ${since}.`;
     return [refusal(vm, path, detail, `Remove it, or update Proxmox VE to ${since} or newer.`)];
   });
 }
@@ -40,8 +45,10 @@ function fieldsOfNewerReleases(vm: ResolvedVm, desired: DesiredConfig, version: 
 /** An option beside a value that it does not fit. */
 interface Misfit {
   readonly field: string;
-  /** Completes "Proxmox would refuse it: …". */
-  readonly because: (merged: PropertyValue) => string | undefined;
+  /** Completes "Proxmox would refuse it: …". `set`: what the file says of it. */
+  readonly because: (merged: PropertyValue, set: SubKeys) => string | undefined;
+  /** What Proxmox does where it does not refuse it. */
+  readonly does?: 'drop';
   readonly hint: string;
 }
 
@@ -77,6 +84,20 @@ const MISFITS: Readonly<Record<string, readonly Misfit[]>> = {
       hint: 'Set machine_options.address_bits to 39 or 48.',
     },
   ],
+  efidisk0: [
+    {
+      field: 'efi.ms_cert',
+      because: (efi, set) => {
+        const hasKeys = fromWireBoolean(efi.get('pre-enrolled-keys') ?? '0');
+        const isAdded = set['ms-cert']?.startsWith('2023') === true;
+        return isAdded && !hasKeys
+          ? 'the EFI variables have no keys for secure boot to add certificates to'
+          : undefined;
+      },
+      does: 'drop',
+      hint: 'Remove efi.ms_cert, or set efi.secure_boot to true where the VM has no EFI variables yet.',
+    },
+  ],
   rng0: [
     {
       field: 'rng_limit',
@@ -89,13 +110,14 @@ const MISFITS: Readonly<Record<string, readonly Misfit[]>> = {
 function misfits(vm: ResolvedVm, desired: DesiredConfig, base: ReadonlyMap<string, string>): Diagnostic[] {
   return Object.entries(MISFITS).flatMap(([key, checks]) => {
     const entry = desired.get(key);
-    if (entry?.desired.kind !== 'property') return [];
+    if (entry?.desired.kind !== 'property' && entry?.desired.kind !== 'disk') return [];
     const merged = propertyOf(key, mergedText(key, entry.desired, base.get(key)));
-    return checks.flatMap(({ field, because, hint }) => {
-      const reason = because(merged);
+    const { set } = entry.desired;
+    return checks.flatMap(({ field, because, does = 'refuse', hint }) => {
+      const reason = because(merged, set);
       // Where the file sets the other side, that is the line to change.
       const path = entry.fields.find((each) => each.path.startsWith(field))?.path ?? entry.fields[0]?.path ?? field;
-      return reason === undefined ? [] : [refusal(vm, path, `Proxmox would refuse "${field}": ${reason}.`, hint)];
+      return reason === undefined ? [] : [refusal(vm, path, `Proxmox would ${does} "${field}": ${reason}.`, hint)];
     });
   });
 }

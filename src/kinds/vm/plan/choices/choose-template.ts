@@ -4,6 +4,7 @@ import type { Diagnostic, Where } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, type Hint, type HintPart, setting } from '../../../../base/hint.ts';
 import { closest } from '../../../../base/text/closest.ts';
+import { GRANTEES, nodeCommand } from '../../../../base/text/node-command.ts';
 import type { GuestRow, Observed, TemplateCandidate } from '../../../observed.ts';
 import type { ResolvedVm } from '../../../stack.ts';
 import { templateKey } from '../../../template/reference.ts';
@@ -74,7 +75,7 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
     return refusal(
       where,
       `"${reference}" is VM ${first?.vmid} on ${first?.node}, but it is not a template.`,
-      `Convert it once (this cannot be undone): qm template ${first?.vmid}, or name a template.`,
+      `Convert it once (this cannot be undone): ${nodeCommand('qm template', [first?.vmid ?? ''])}, or name a template.`,
     );
   }
   if (second) {
@@ -90,7 +91,7 @@ export function pickTemplate(question: TemplateQuestion): TemplateChoice {
       code: 'PRIVILEGE_MISSING',
       where,
       detail: `Template ${chosen.vmid} cannot be read, so its disks and NICs are unknown: the token needs ${chosen.vm.needs}.`,
-      hint: `Grant it to the user and its token: pveum acl modify /vms/${chosen.vmid} --roles PVETemplateUser`,
+      hint: `Grant it to the user and its token: ${nodeCommand('pveum acl modify', [`/vms/${chosen.vmid}`], { ...GRANTEES, roles: 'PVETemplateUser' })}`,
     }).diagnostic,
   };
 }
@@ -117,7 +118,7 @@ export function noVisibleVms(question: string, where: Where): ProxwrightError {
     code: 'PRIVILEGE_MISSING',
     where,
     detail: `The token sees no VM at all, so Proxwright cannot tell ${question}: the token lacks VM.Audit everywhere.`,
-    hint: 'Grant privileges to the user and, with privilege separation, also to the token: pveum acl modify /vms --roles PVEVMAdmin …',
+    hint: `Grant privileges to the user and, with privilege separation, also to the token: ${nodeCommand('pveum acl modify', ['/vms'], { ...GRANTEES, roles: 'PVEVMAdmin' })}`,
   });
 }
 
