@@ -2,6 +2,7 @@
  * A test of the tests: ten defects that provisioning tools are known for are planted one at a time, and the battery must
  * find each within a thousand seeds. Without them it finds nothing.
  */
+import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { isFamily, ProxwrightError } from '../../../src/base/errors.ts';
 import type { Transport, WireRequest, WireResponse } from '../../../src/base/transport.ts';
@@ -18,8 +19,9 @@ interface Defect {
   readonly options?: SceneOptions;
 }
 
-/** The functions of a module, with some of them replaced. */
+/** The functions of a module, with some of them replaced. A mock of a file that has moved would plant nothing. */
 function replacing<Module extends object>(path: string, change: (original: Module) => Partial<Module>): void {
+  if (!existsSync(new URL(path, import.meta.url))) throw new Error(`${path} does not exist`);
   vi.doMock(path, async (importOriginal) => {
     const original = await importOriginal<Module>();
     return { ...original, ...change(original) };
@@ -74,9 +76,12 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
     says: /^VMs are /,
     // Whatever became of the request, it is sent again with the next id, without a look.
     plant: () =>
-      replacing<typeof import('../../../src/kinds/vm/actions/safety/occupant.ts')>(`${ACTIONS}/occupant.ts`, () => ({
-        settledOccupant: async () => ({ kind: 'stranger', name: undefined }),
-      })),
+      replacing<typeof import('../../../src/kinds/vm/actions/safety/occupant.ts')>(
+        `${ACTIONS}/safety/occupant.ts`,
+        () => ({
+          settledOccupant: async () => ({ kind: 'stranger', name: undefined }),
+        }),
+      ),
   },
   'no look at the uuid': {
     says: /recycled id was not noticed|another client was touched/,
@@ -184,7 +189,7 @@ async function firstComplaint(
 
 afterEach(() => {
   vi.doUnmock(`${ACTIONS}/configure.ts`);
-  vi.doUnmock(`${ACTIONS}/occupant.ts`);
+  vi.doUnmock(`${ACTIONS}/safety/occupant.ts`);
   vi.doUnmock(`${ACTIONS}/settle.ts`);
   vi.doUnmock('../../../src/pve/wire/config-comparison.ts');
   vi.doUnmock('../../../src/pve/tasks/task-reports.ts');
