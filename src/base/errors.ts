@@ -90,6 +90,7 @@ const CODES = {
   PLAN_UNTRUSTED: { family: 'conflict', summary: 'Plan is not trusted' },
   VMID_TAKEN: { family: 'conflict', summary: 'VM id taken' },
   ADDRESS_TAKEN: { family: 'conflict', summary: 'Address in use' },
+  AMBIGUOUS: { family: 'conflict', summary: 'Several VMs match' },
   NOT_OURS: { family: 'conflict', summary: 'Not ours' },
   STALE_LOCK: { family: 'conflict', summary: 'Locked, and no task is running' },
   CANNOT_SNAPSHOT: { family: 'conflict', summary: 'Snapshot is not possible' },

@@ -14,7 +14,7 @@ describe('a creation that finds VMs which earlier ones left', () => {
       await plantIncomplete(bench, { vmid: 502 });
       const { host } = bench.process();
       const planned = await host.plan(NEW);
-      expect(codes(planned.diagnostics)).toEqual(['NOT_OURS']);
+      expect(codes(planned.diagnostics)).toEqual(['AMBIGUOUS']);
       expect(planned.diagnostics.map(told)[0]).toMatch(/^error vmid: .*501 on pve1, 502 on pve1/);
       const applied = await bench.process({ planChecks: 'off' }).host.apply(NEW);
       expect(applied.diagnostics.map(told)[0]).toMatch(/^error vmid: .*501 on pve1, 502 on pve1/);

@@ -209,15 +209,20 @@ vms:
     await lab.run(async () => {
       await lab.import(MINIMAL, 150);
       await expect(lab.import(MINIMAL, 150, { address: vmAddress('db') })).rejects.toMatchObject({
-        code: 'NOT_OURS',
+        code: 'VMID_TAKEN',
         diagnostic: { detail: 'VM 150 belongs to vm.web of this stack.' },
       });
       const elsewhere = { ...MINIMAL, name: 'prod' };
       await lab.store.remove('state.json');
+      await expect(lab.import(MINIMAL, 150, { address: vmAddress('db') })).rejects.toMatchObject({
+        code: 'STATE_LOST',
+        hint: { text: expect.stringContaining('proxwright state recover') },
+      });
       await expect(lab.import(elsewhere, 150)).rejects.toMatchObject({
         code: 'NOT_OURS',
         diagnostic: {
-          detail: 'VM 150 belongs to vm.web of the stack "lab", according to the ownership line in its notes.',
+          detail:
+            'VM 150 belongs to vm.web of the stack "lab", according to the ownership line in its notes. Proxwright leaves it alone.',
         },
       });
       expect((await lab.state('prod')).vms).toEqual({});

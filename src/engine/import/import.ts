@@ -8,6 +8,7 @@ import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import type { Logger } from '../../base/log.ts';
 import { setUuid } from '../../base/text/node-command.ts';
+import { foreign } from '../../kinds/foreign.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
 import type { StackState } from '../../kinds/recorded.ts';
@@ -164,7 +165,7 @@ function refuseKnown({ address, vmid, acceptIdentity }: ImportInput, state: Stac
   const other = Object.entries(state.vms).find(([each, vm]) => each !== address && vm.vmid === vmid);
   if (!other) return;
   throw new ProxwrightError({
-    code: 'NOT_OURS',
+    code: 'VMID_TAKEN',
     where: { address },
     detail: `VM ${vmid} belongs to ${other[0]} of this stack.`,
     hint: advice`Move it to the new address: ${command('state mv', other[0], address)}`,
@@ -233,14 +234,19 @@ function refuseForeign(input: ImportInput, state: StackState, vm: Identified): v
   const owner = findOwnership(vm.current.get('description') ?? '');
   if (!owner || !ownershipCounts(owner, vm)) return;
   if (owner.stack === stack.name && owner.address === address) return;
+  const why = `VM ${vm.vmid} belongs to ${owner.address} of the stack "${owner.stack}", according to the ownership line in its notes.`;
+  if (owner.stack !== stack.name) {
+    throw foreign({
+      where: { address },
+      why,
+      hint: advice`Release it in that stack: ${command('state forget', owner.address, '--release')}. Or delete the line from the notes.`,
+    });
+  }
   throw new ProxwrightError({
-    code: 'NOT_OURS',
+    code: 'STATE_LOST',
     where: { address },
-    detail: `VM ${vm.vmid} belongs to ${owner.address} of the stack "${owner.stack}", according to the ownership line in its notes.`,
-    hint:
-      owner.stack === stack.name
-        ? advice`Recover it under that address: ${command('state recover')}. Then move it to this one: ${command('state mv', owner.address, address)}`
-        : advice`Release it in that stack: ${command('state forget', owner.address, '--release')}. Or delete the line from the notes.`,
+    detail: why,
+    hint: advice`Recover it under that address: ${command('state recover')}. Then move it to this one: ${command('state mv', owner.address, address)}`,
   });
 }
 

@@ -10,6 +10,7 @@ import { nodeCommand } from '../../base/text/node-command.ts';
 import { printDuration } from '../../base/values/units.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
+import { foreign } from '../foreign.ts';
 import { inRounds, type RoundEnd } from '../vm/actions/safety/look.ts';
 import { type Need, need, on } from '../vm/privileges/need.ts';
 import { type RuleBook, ruleBook } from './book.ts';
@@ -118,9 +119,8 @@ function isOurs({ stack, lineage }: ActionContext, rule: HaRule, own: readonly s
 }
 
 function notOurs(rule: string): ProxwrightError {
-  return new ProxwrightError({
-    code: 'NOT_OURS',
-    detail: `Since the plan was made, an HA rule "${rule}" appeared whose comment does not say that it belongs to this stack.`,
+  return foreign({
+    why: `Since the plan was made, an HA rule "${rule}" appeared whose comment does not say that it belongs to this stack.`,
     hint: `If it is not needed: ${nodeCommand('ha-manager rules remove', [rule])}. Then apply again.`,
   });
 }

@@ -5,6 +5,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { nodeCommand } from '../../base/text/node-command.ts';
+import { foreign } from '../foreign.ts';
 import type { PlanContext } from '../kind.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { whereOf } from '../vm/where.ts';
@@ -32,10 +33,9 @@ function firstOf({ members }: DesiredRule, { stack }: PlanContext): ResolvedVm |
 }
 
 export function nameTaken({ rule }: DesiredRule, vm: ResolvedVm, { noun, remove }: Words): Diagnostic {
-  return new ProxwrightError({
-    code: 'NOT_OURS',
+  return foreign({
     where: whereOf(vm, 'ha'),
-    detail: `There is an ${noun} "${rule}", and its comment does not say that it belongs to this stack, so Proxwright does not change it.`,
+    why: `There is an ${noun} "${rule}", and its comment does not say that it belongs to this stack.`,
     hint: advice`If it is not needed: ${nodeCommand(remove, [rule])}. To have none: ${OPT_OUT}.`,
   }).diagnostic;
 }

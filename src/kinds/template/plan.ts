@@ -3,10 +3,12 @@
  * is built beside the old one. The old one is renamed only when the new one is complete, and stays, because linked clones
  * use its disks. Pure.
  */
+
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
+import { foreign } from '../foreign.ts';
 import type { TemplateCandidate } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
@@ -317,10 +319,9 @@ function unfit({ vm }: ResolvedTemplate, fault: { detail: string; hint: Hint | s
 }
 
 function stranger({ vm, name }: ResolvedTemplate, { vmid, node, isTemplate }: TemplateCandidate): Diagnostic {
-  return new ProxwrightError({
-    code: 'NOT_OURS',
+  return foreign({
     where: whereOf(vm),
-    detail: `"${name}" is ${isTemplate ? 'a template' : 'a VM'} already (${vmid} on ${node}) that was not built from this recipe. Proxwright does not change it.`,
+    why: `"${name}" is ${isTemplate ? 'a template' : 'a VM'} already (${vmid} on ${node}) that was not built from this recipe.`,
     hint: `To clone it as it is, remove "${name}" from templates. To build your own, give it another name.`,
   }).diagnostic;
 }

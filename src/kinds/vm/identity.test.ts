@@ -30,7 +30,7 @@ describe('the refusal of another VM', () => {
     const { diagnostic } = notOurs({ address: 'vm.web[2]', recorded: OURS, observed });
     expect(diagnostic).toMatchObject({ code: 'NOT_OURS', where: { address: 'vm.web[2]' } });
     expect(diagnostic.detail).toBe(
-      `VM 101 on pve2 ("stranger") is another VM: its uuid is other, and the one made for vm.web[2] had ${UUID}. Nothing was changed.`,
+      `VM 101 on pve2 ("stranger") is another VM: its uuid is other, and the one made for vm.web[2] had ${UUID}. Proxwright leaves it alone.`,
     );
     expect(diagnostic.hint?.run).toMatchObject([
       { command: 'state forget', args: ['vm.web[2]'] },
@@ -52,9 +52,9 @@ describe('the refusal of another VM', () => {
     const detailOf = (description: string) =>
       notOurs({ address: 'vm.web', recorded: OURS, observed: withNotes(description) }).diagnostic.detail;
     expect(detailOf(`Ask Anna, not proxwright: \n${line}\r\nor Ben.`)).toContain(
-      ` had ${UUID}. Its notes say: "${line}". Nothing was changed.`,
+      ` had ${UUID}. Its notes say: "${line}". Proxwright leaves it alone.`,
     );
-    expect(detailOf('Ask Anna.')).toContain(` had ${UUID}. Nothing was changed.`);
+    expect(detailOf('Ask Anna.')).toContain(` had ${UUID}. Proxwright leaves it alone.`);
   });
 
   it('offers no import of a copy that is not finished', () => {
@@ -72,7 +72,7 @@ describe('the refusal of another VM', () => {
 
   it('does not say that nothing was changed once the run has acted', () => {
     const { detail } = notOurs({ address: 'vm.web', recorded: OURS, observed, acted: true }).diagnostic;
-    expect(detail).not.toContain('Nothing was changed');
+    expect(detail).not.toContain('Proxwright leaves it alone.');
     expect(detail).toContain(
       'This run had already changed or switched VM 101: check that this did not reach the other VM. ' +
         'Proxwright leaves it alone from now on.',

@@ -3,8 +3,9 @@
  * Everything that compares VMs does so here: plan, actions, recovery, import and the provider.
  */
 import type { Where } from '../../base/diagnostics.ts';
-import { ProxwrightError } from '../../base/errors.ts';
+import type { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
+import { foreign } from '../foreign.ts';
 import { isHalfMade, type VmObserved } from './observed.ts';
 
 export interface VmIdentity {
@@ -38,18 +39,18 @@ export const OWNERSHIP_PREFIX = 'proxwright: ';
 /** Another VM has the id of ours. The message names it, and Proxwright leaves it alone. */
 export function notOurs({ address, recorded, observed, acted, where = { address } }: Mismatch): ProxwrightError {
   const name = observed.current.get('name');
-  const foreign = `${vmName(observed)}${name === undefined ? '' : ` ("${name}")`}`;
+  const other = `${vmName(observed)}${name === undefined ? '' : ` ("${name}")`}`;
   const line = observed.current
     .get('description')
     ?.split('\n')
     .find((each) => each.startsWith(OWNERSHIP_PREFIX));
   const owner = line === undefined ? '' : ` Its notes say: "${line.trim()}".`;
-  return new ProxwrightError({
-    code: 'NOT_OURS',
+  return foreign({
     where,
-    detail:
-      `${foreign} is another VM: its uuid is ${observed.uuid ?? 'missing'}, and the one made for ${address} had ` +
-      `${recorded.uuid ?? 'none'}.${owner} ${acted ? `This run had already changed or switched VM ${observed.vmid}: check that this did not reach the other VM. Proxwright leaves it alone from now on.` : 'Nothing was changed.'}`,
+    why: `${other} is another VM: its uuid is ${observed.uuid ?? 'missing'}, and the one made for ${address} had ${recorded.uuid ?? 'none'}.${owner}`,
+    acted: acted
+      ? `This run had already changed or switched VM ${observed.vmid}: check that this did not reach the other VM.`
+      : undefined,
     // A copy that is not finished is nothing to take over.
     hint: isHalfMade(observed)
       ? advice`Forget the old VM: ${command('state forget', address)}`

@@ -6,6 +6,7 @@
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
+import { foreign } from '../../foreign.ts';
 import { follow, isTaskUnended } from '../../vm/actions/safety/tasks.ts';
 import { isSameFile } from '../record.ts';
 import {
@@ -67,9 +68,8 @@ function changedMeanwhile(context: FileContext, place: FilePlace): ProxwrightErr
 }
 
 function notOurs(context: FileContext, place: FilePlace): ProxwrightError {
-  return new ProxwrightError({
-    code: 'NOT_OURS',
-    detail: `${volidOf(place)} on ${place.node} is not the file that ${context.address} transferred: its size or time differ from the recorded ones. Nothing was changed.`,
+  return foreign({
+    why: `${volidOf(place)} on ${place.node} is not the file that ${context.address} transferred: its size or time differ from the recorded ones.`,
     where: { address: context.address },
     hint: `To delete it anyway, run on ${place.node}: ${nodeCommand('pvesm free', [volidOf(place)])}`,
   });

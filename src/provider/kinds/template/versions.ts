@@ -131,7 +131,7 @@ export async function findLeftover(
   if (second) {
     const places = found.map((each) => each.vm.vmid).join(', ');
     throw new ProxwrightError({
-      code: 'NOT_OURS',
+      code: 'AMBIGUOUS',
       detail: `Earlier runs left several unfinished versions of the template "${name}": ${places}. Proxwright cannot tell which one to complete.`,
       where: { field: 'name' },
       hint: 'Remove all but one of them by hand.',

@@ -241,7 +241,7 @@ async function findIncomplete(
   if (second === undefined) return only;
   const places = matches.map((match) => `${match.vmid} on ${match.node}`).join(', ');
   throw new ProxwrightError({
-    code: 'NOT_OURS',
+    code: 'AMBIGUOUS',
     detail: `Earlier runs left several incomplete VMs called "${name}": ${places}. Proxwright cannot tell which one to complete.`,
     where: { field: 'vmid' },
     hint: 'Set vmid to the one that you want to complete, and remove the others by hand.',

@@ -3,6 +3,7 @@
  * prove that it is ours. Sending the same id and nonce again is safe: only one of two requests can get the id, and the
  * nonce shows that it was ours. A new VM is never started by the same request, because that would hide failures.
  */
+
 import { hasCode, invariant, isCanceled, isFamily, ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command } from '../../../../base/hint.ts';
 import { randomHex } from '../../../../base/random.ts';
@@ -10,6 +11,7 @@ import { Attempts, RETRIES } from '../../../../base/retry.ts';
 import { printDuration } from '../../../../base/values/units.ts';
 import { type FormParams, isNotExecuted, isOutcomeUnknown, type Upid } from '../../../../pve/index.ts';
 import type { Action, ActionContext } from '../../../action.ts';
+import { foreign } from '../../../foreign.ts';
 import { unpackDesired } from '../../config/packed.ts';
 import { macsOf } from '../../config/parts.ts';
 import { creationValues } from '../../config/writes.ts';
@@ -197,15 +199,15 @@ function nameOf(name: string | undefined): string | undefined {
 }
 
 function lostAfterSuccess(context: ActionContext, making: Making, occupant: string): ProxwrightError {
-  return new ProxwrightError({
-    code: 'NOT_OURS',
-    detail:
-      occupant === 'free'
-        ? `VM ${making.vmid} was created for ${context.address} and is gone again: another client removed it.`
-        : `VM ${making.vmid} was created for ${context.address}, but the VM with this id does not carry our nonce (${making.nonce}): another client replaced it. Proxwright leaves it alone.`,
-    where: { address: context.address },
-    hint: advice`Make a new plan: ${command('plan')}.`,
-  });
+  const where = { address: context.address };
+  const hint = advice`Make a new plan: ${command('plan')}.`;
+  const made = `VM ${making.vmid} was created for ${context.address}`;
+  if (occupant === 'free') {
+    const detail = `${made} and is gone again: another client removed it.`;
+    return new ProxwrightError({ code: 'PLAN_STALE', detail, where, hint });
+  }
+  const why = `${made}, but the VM with this id does not carry our nonce (${making.nonce}): another client replaced it.`;
+  return foreign({ why, where, hint });
 }
 
 export const cloneVm: Action<CloneInput> = async (context, input) => {
