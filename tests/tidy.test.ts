@@ -148,6 +148,15 @@ describe('the import order between folders', () => {
   });
 });
 
+/** Places where a line of the source matches. */
+function linesWith(pattern: RegExp, files: readonly SourceFile[]): string[] {
+  return files
+    .filter(({ path }) => !isTest(path))
+    .flatMap(({ path, text }) => text.split('\n').map((line, index) => ({ path, line, at: index + 1 })))
+    .filter(({ line }) => pattern.test(line))
+    .map(({ path, at }) => `${path}:${at}`);
+}
+
 /** A folder with more files than this has lost its subject: the groups in it get folders. */
 const MOST_FILES = 15;
 
@@ -189,11 +198,10 @@ describe('files', () => {
   it('build the commands for a node in one place, where each is checked', async () => {
     const command = /\b(qm|pvesm|pvesh|pveum|ha-manager|pvecm) [a-z]+( [a-z]+)* (\$\{|\/|--|\d)/;
     const written = (files: readonly SourceFile[]) =>
-      files
-        .filter(({ path }) => !isTest(path) && !/^src\/(simulator\/|base\/text\/node-command\.ts)/.test(path))
-        .flatMap(({ path, text }) => text.split('\n').map((line, index) => ({ path, line, at: index + 1 })))
-        .filter(({ line }) => command.test(line))
-        .map(({ path, at }) => `${path}:${at}`);
+      linesWith(
+        command,
+        files.filter(({ path }) => !/^src\/(simulator\/|base\/text\/node-command\.ts)/.test(path)),
+      );
     expect(written([{ path: 'src/x.ts', text: 'hint: `On the node: qm destroy 101`' }])).toEqual(['src/x.ts:1']);
     expect(written(await sources('src'))).toEqual([]);
   });
@@ -205,5 +213,28 @@ describe('files', () => {
         path !== 'tests/tidy.test.ts' && /\b(TODO|FIXME|XXX)\b|\/home\/|\/root\/|\bit\.only\(/.test(text),
     );
     expect(marks.map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('problems', () => {
+  const planted = (text: string) => [{ path: 'src/x.ts', text }];
+
+  it('are told apart by their fields, never by their sentences', async () => {
+    const reads =
+      /\b(detail|summary|hint|hint\??\.text)\??\.(includes|startsWith|endsWith|match|matchAll|search|indexOf)\(|\.(test|exec)\([^)]*\b(detail|summary|hint)\b/;
+    expect(linesWith(reads, planted("if (error.diagnostic.detail.includes('in use')) return;"))).toEqual([
+      'src/x.ts:1',
+    ]);
+    expect(linesWith(reads, planted('return /is still in use/.test(detail);'))).toEqual(['src/x.ts:1']);
+    expect(linesWith(reads, await sources('src'))).toEqual([]);
+  });
+
+  it('with what is not ours are made in one place', async () => {
+    const made = /code: 'NOT_OURS'/;
+    expect(linesWith(made, planted("throw new ProxwrightError({ code: 'NOT_OURS', detail });"))).toEqual([
+      'src/x.ts:1',
+    ]);
+    const places = linesWith(made, await sources('src')).map((place) => place.replace(/:\d+$/, ''));
+    expect(places).toEqual(['src/kinds/foreign.ts']);
   });
 });

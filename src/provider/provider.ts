@@ -9,6 +9,8 @@ import type { Schema } from './schema/model.ts';
 
 export interface ProviderDiagnostic {
   readonly severity: 'error' | 'warning';
+  /** Of the engine's diagnostic, for our own decisions; the host is shown the text only. */
+  readonly code?: string;
   /** One short sentence without an address. */
   readonly summary: string;
   /** What is wrong, why, and what to do. */

@@ -28,11 +28,15 @@ function editDistance(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
+export function guessWords(guess: string): string {
+  return `Did you mean "${guess}"?`;
+}
+
 /** `Did you mean "memory"?`, or the list of known names if it is short, or nothing. */
 export function didYouMean(word: string, known: Iterable<string>): string | undefined {
   const names = [...new Set(known)];
   const guess = closest(word, names);
-  if (guess !== undefined) return `Did you mean "${guess}"?`;
+  if (guess !== undefined) return guessWords(guess);
   if (names.length === 0 || names.length > 12) return undefined;
   return `Known here: ${names.join(', ')}.`;
 }

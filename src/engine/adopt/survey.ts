@@ -1,7 +1,7 @@
 /** Which VMs of the cluster are to be adopted, which stay as they are, and why. Reads only. */
 
 import { hasCode } from '../../base/errors.ts';
-import { setUuid } from '../../base/text/node-command.ts';
+import { nodeCommand, setUuid } from '../../base/text/node-command.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import { isHalfMade, readVm, type VmObserved } from '../../kinds/vm/observed.ts';
@@ -161,7 +161,7 @@ async function look(pve: Pve, guest: Guest, signal: AbortSignal): Promise<Adopta
     if (isHalfMade(vm)) return `locked (${vm.lock}): Proxmox has not finished creating it`;
     const { uuid } = vm;
     const name = vm.current.get('name');
-    if (name === undefined) return `it has no name. On ${node}: qm set ${vmid} --name NAME`;
+    if (name === undefined) return `it has no name. On ${node}: ${nodeCommand('qm set', [vmid], { name: 'NAME' })}`;
     if (!vmFieldsSchema.shape.name.safeParse(name).success) return 'a stack file cannot have a VM with this name';
     if (uuid !== undefined) return { ...vm, uuid };
     return `it has no uuid in smbios1. On ${node}: ${setUuid(vmid, vm.current.get('smbios1'))}`;

@@ -122,12 +122,11 @@ export function diagnosticMessages(diagnostics: readonly ProviderDiagnostic[], s
 export function diagnosticMessage(diagnostic: ProviderDiagnostic, attributes: Attributes): Diagnostic {
   const { severity, summary, detail, path = [] } = diagnostic;
   const found = findable(path, attributes);
-  const full = formatPath(path);
-  const isNamed = found.length === path.length || detail.includes(full);
+  const isNamed = found.length === path.length;
   return create(DiagnosticSchema, {
     severity: severity === 'error' ? Diagnostic_Severity.ERROR : Diagnostic_Severity.WARNING,
     summary,
-    detail: isNamed ? detail : `${detail}\n\nThis is about ${full}.`,
+    detail: isNamed ? detail : `${detail}\n\nThis is about ${formatPath(path)}.`,
     ...(found.length > 0 && { attribute: pathMessage(found) }),
   });
 }

@@ -17,11 +17,11 @@ export function diagnosticAt(diagnostic: Diagnostic, attributes: Attributes): Pr
   const paragraphs = [
     detail,
     hint === undefined ? '' : inHostLanguage(hint),
-    innerField(field, detail, attributes),
+    innerField(field, attributes),
     place === '' ? '' : `At ${place}.`,
     `[${code}]`,
   ];
-  return { severity, summary, detail: paragraphs.filter(Boolean).join('\n\n'), ...(path && { path }) };
+  return { severity, code, summary, detail: paragraphs.filter(Boolean).join('\n\n'), ...(path && { path }) };
 }
 
 /** A problem found while the values were read. */
@@ -42,8 +42,7 @@ export function inputProblems(
 }
 
 /** What the path cannot express has to be in the text. */
-function innerField(field: string, detail: string, attributes: Attributes): string {
+function innerField(field: string, attributes: Attributes): string {
   const [shown, whole] = [pathOf(field, attributes), fullPathOf(field, attributes)];
-  if (shown === undefined || whole === undefined || shown.length === whole.length) return '';
-  return detail.includes(`"${field}"`) ? '' : `The field is ${field}.`;
+  return shown === undefined || whole === undefined || shown.length === whole.length ? '' : `The field is ${field}.`;
 }

@@ -124,6 +124,7 @@ describe('a diagnostic of the engine', () => {
     });
     expect(diagnosticAt(diagnostic, attributes)).toEqual({
       severity: 'error',
+      code: 'NOT_FOUND',
       summary: 'Not found',
       detail:
         'There is no bridge vmbr9 on pve1.\n\nWrite bridge = "vmbr0".\n\nThe field is nics.net0.bridge.\n\nAt GET /nodes/pve1/network.\n\n[NOT_FOUND]',

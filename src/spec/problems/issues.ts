@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, type Hint, setting } from '../../base/hint.ts';
-import { didYouMean } from '../../base/text/closest.ts';
+import { closest, didYouMean, guessWords } from '../../base/text/closest.ts';
 import { parseByteSize, printByteSize } from '../../base/values/units.ts';
 import { child, descendant, describeKind, type Located, type Path, quote, toPlain, walk } from '../located.ts';
 import type { Findings } from './findings.ts';
@@ -187,8 +187,8 @@ const SLOTS: Readonly<Record<string, string>> = {
 };
 
 function guessOnly(word: string, known: readonly string[]): string | undefined {
-  const hint = didYouMean(word, known);
-  return hint?.startsWith('Did') ? hint : undefined;
+  const guess = closest(word, known);
+  return guess === undefined ? undefined : guessWords(guess);
 }
 
 /** The schema's own message, if it has one. */

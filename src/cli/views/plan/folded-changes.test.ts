@@ -55,6 +55,11 @@ describe('a plan for many equal VMs', () => {
     expect(lines(web(1), bigger)).toContainEqual(expect.stringContaining('same as above, memory 2GiB → 8GiB, nics'));
   });
 
+  it('takes no note for a field, however it is spaced', () => {
+    const noted = (number: number) => web(number, { notes: [`disk  ${number}`] });
+    expect(lines(noted(1), noted(2)).join('\n')).not.toContain('same as above');
+  });
+
   it.each<[string, Partial<Change>]>([
     ['fields', { differences: [set('name', 'base', 'web-2'), set('cpu.cores', 1, 2), set('tags', null, 'x')] }],
     ['a reason', { reason: 'It is a full clone of other (9001 on pve1).' }],

@@ -1,6 +1,12 @@
 /** Equal changes of a plan: the first in full, every further one on a line with what differs in it. */
 import type { Paint } from '../text/paint.ts';
 
+export interface ChangeLine {
+  readonly text: string;
+  /** What the line shows, if it is about a field. */
+  readonly field?: { readonly path: string; readonly value: string };
+}
+
 /** A change as it is shown in full; all lines are without colours. */
 export interface ShownChange {
   /** In colour: mark, address, verb, name, id and node. */
@@ -8,7 +14,7 @@ export interface ShownChange {
   /** What is compared beside the lines: the kind of change and its verb. */
   readonly sort: string;
   readonly name: string;
-  readonly lines: readonly string[];
+  readonly lines: readonly ChangeLine[];
   /** The lines in colour. */
   readonly painted: readonly string[];
 }
@@ -38,15 +44,10 @@ function exceptionsFrom(model: ShownChange, change: ShownChange): string[] | und
   if (model.sort !== change.sort || model.lines.length !== change.lines.length) return undefined;
   const exceptions: string[] = [];
   for (const [index, line] of change.lines.entries()) {
-    const own = line.replaceAll(change.name, '');
-    const others = (model.lines[index] ?? '').replaceAll(model.name, '');
-    if (own === others) continue;
-    const [, field, value = ''] = FIELD.exec(line) ?? [];
-    if (field === undefined || field !== FIELD.exec(model.lines[index] ?? '')?.[1]) return undefined;
-    exceptions.push(`${field} ${value}`);
+    const other = model.lines[index];
+    if (line.text.replaceAll(change.name, '') === other?.text.replaceAll(model.name, '')) continue;
+    if (!line.field || line.field.path !== other?.field?.path) return undefined;
+    exceptions.push(`${line.field.path} ${line.field.value}`);
   }
   return exceptions;
 }
-
-/** `    memory  2GiB → 4GiB` */
-const FIELD = /^ {4}([\w.[\]-]+) {2,}(\S.*)$/;

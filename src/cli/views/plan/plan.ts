@@ -19,7 +19,7 @@ import type { Difference } from '../../../kinds/vm/diff/diff.ts';
 import { roomWords } from '../../../kinds/vm/placement/words.ts';
 import { fitLines, type Paint, padVisible, plainPaint, type Style } from '../text/paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
-import { foldChanges, type ShownChange } from './folded-changes.ts';
+import { type ChangeLine, foldChanges, type ShownChange } from './folded-changes.ts';
 
 /** What `plan` shows. */
 export interface PlanView {
@@ -101,7 +101,7 @@ export function renderChanges(plan: Plan, changes: readonly Change[], paint: Pai
   const blocks = changes.filter(isWorthShowing).map((change): ShownChange => {
     const steps = stepsOf.get(change.address) ?? [];
     const [title = '', ...painted] = renderChange(change, paint, steps);
-    const [, ...lines] = renderChange(change, plainPaint, steps);
+    const lines = linesBelow(change, plainPaint, steps);
     const sort = `${change.kind} ${verbOf(change, steps)}`;
     return { title, sort, name: change.name, lines, painted };
   });
@@ -171,6 +171,10 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
   const verb = verbOf(change, steps) ?? usual;
   const place = change.vmid === undefined ? `on ${change.node}` : `VM ${change.vmid} on ${change.node}`;
   const title = `${paint(style, `${mark} ${change.address}`)}  ${verb} ${paint('bold', change.name)} (${place})`;
+  return [title, ...linesBelow(change, paint, steps).map(({ text }) => text)];
+}
+
+function linesBelow(change: Change, paint: Paint, steps: readonly Step[]): ChangeLine[] {
   const notes = [
     ...(change.kind === 'update' ? steps.flatMap(describeStep) : []),
     ...(change.inherited.length > 0 && change.kind !== 'none'
@@ -184,11 +188,10 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
     ...(change.outside ?? []).map(outsideLine),
   ];
   return [
-    title,
-    paint('dim', `    ${change.reason}`),
-    ...renderDifferences(change.differences, change.kind !== 'update', paint),
-    ...notes.map((note) => paint('dim', `    ${note}`)),
-    ...renderDestroyed(change, paint),
+    { text: paint('dim', `    ${change.reason}`) },
+    ...differenceLines(change.differences, change.kind !== 'update', paint),
+    ...notes.map((note) => ({ text: paint('dim', `    ${note}`) })),
+    ...renderDestroyed(change, paint).map((text) => ({ text })),
   ];
 }
 
@@ -231,12 +234,17 @@ function describeStep({ action, input }: Step): string[] {
 
 /** A new VM has no earlier values: neither who changed them nor when they take effect matters. */
 export function renderDifferences(differences: readonly Difference[], isNew: boolean, paint: Paint): string[] {
+  return differenceLines(differences, isNew, paint).map(({ text }) => text);
+}
+
+function differenceLines(differences: readonly Difference[], isNew: boolean, paint: Paint): ChangeLine[] {
   const width = Math.max(0, ...differences.map(({ path }) => path.length));
   return differences.map((difference) => {
     const { path, before, after, by } = difference;
     const from = before === null || isDeepStrictEqual(before, after) ? '' : `${paint('dim', printValue(before))} → `;
     const remark = isNew ? '' : paint('cyan', `  [${WHO[by]}, ${WHEN[difference.effect]}]`);
-    return `    ${padVisible(path, width)}  ${from}${printValue(after)}${remark}`;
+    const value = `${from}${printValue(after)}${remark}`;
+    return { text: `    ${padVisible(path, width)}  ${value}`, field: { path, value } };
   });
 }
 

@@ -44,7 +44,7 @@ function badName(name: string, rule: string): Diagnostic {
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: name },
-    detail: `"${name}" cannot be the name of a snapshot: it ${rule}.`.replace('it is not', 'a name is not'),
+    detail: `"${name}" cannot be the name of a snapshot: a name ${rule}.`,
     hint: 'Choose another name, such as before-upgrade.',
   }).diagnostic;
 }

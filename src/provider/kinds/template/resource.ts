@@ -218,9 +218,9 @@ async function destroyVersion(
   return problems;
 }
 
-/** Proxmox's own words; it looks for linked clones before it removes anything. */
-function isInUse({ detail }: ProviderDiagnostic): boolean {
-  return /base volume '[^']+' is still in use by linked clone/.test(detail);
+/** Proxmox looks for linked clones before it removes anything. */
+function isInUse({ code }: ProviderDiagnostic): boolean {
+  return code === 'IN_USE';
 }
 
 function stillUsedWarning({ vmid, node }: RetiredVersion): ProviderDiagnostic {
