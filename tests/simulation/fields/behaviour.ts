@@ -26,7 +26,7 @@ const ALL_HOTPLUG_SETTINGS: readonly Partial<VmFields>[] = [
 const HOTPLUG_SETTINGS = ALL_HOTPLUG_SETTINGS.slice(0, byDepth(1, ALL_HOTPLUG_SETTINGS.length));
 /** Changes that must have been seen for each setting, and how many of each kind are tried for that. */
 const ENOUGH = 1;
-const MOST_OF_A_KIND = 4;
+const MOST_OF_A_KIND = 16;
 
 const ROOT = passwordCredentials({ username: 'root@pam', password: 'proxwright' });
 const PCI_MAPPINGS = new Map([['0000:01:00', 'card']]);
@@ -44,10 +44,10 @@ interface Sample {
 }
 
 const samples = (asRoot: boolean): readonly Sample[] =>
-  TEMPLATES.flatMap((around) =>
+  TEMPLATES.flatMap((site) =>
     fc
-      .sample(vmFieldsArbitrary({ ...around, asRoot }), { numRuns: 250, seed: 21 })
-      .map((fields, index) => ({ fields, inherited: around.values, index })),
+      .sample(vmFieldsArbitrary({ ...site, asRoot }), { numRuns: 250, seed: 21 })
+      .map((fields, index) => ({ fields, inherited: site.values, index })),
   ).sort((a, b) => a.index - b.index);
 
 /** What a token may write, and what only root may. */
