@@ -6,7 +6,7 @@ import type { VmRecord } from '../kinds/vm/record.ts';
 import { JOURNAL_FORMAT } from '../state/events.ts';
 import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import { listBackups, readState, writeState } from '../state/state-file.ts';
+import { listBackups, readState, tombstone, writeState } from '../state/state-file.ts';
 import { describeRun } from './record/run-record.ts';
 import { type EditDeps, forgetAddress, moveAddress, replaceState } from './state-edit.ts';
 
@@ -108,5 +108,14 @@ describe('replacing the state', () => {
     await replaceState(deps, { ...emptyState('lab'), serial: 7, vms: { 'vm.web': VM } });
     expect(await readState(deps.store, 'lab')).toMatchObject({ serial: 8, vms: { 'vm.web': VM } });
     expect(await listBackups(deps.store)).toHaveLength(1);
+  });
+
+  it('stops if the state was moved to another store after the user was asked', async () => {
+    const deps = await scene();
+    const left = tombstone('s3://elsewhere/state.json', '2026-01-01T00:00:00.000Z', undefined);
+    await deps.store.write('state.json', left);
+    const restored = { ...emptyState('lab'), lineage: 'l-1', serial: 7, vms: { 'vm.web': VM } };
+    await expect(replaceState(deps, restored)).rejects.toMatchObject({ code: 'STATE_MOVED' });
+    expect(await deps.store.read('state.json')).toBe(left);
   });
 });

@@ -65,10 +65,14 @@ export async function editState<Result>(
   }
 }
 
-/** A backup of an older version has no lineage; it becomes a version of the state that it replaces. */
+/**
+ * A backup of an older version has no lineage; it becomes a version of the state that it replaces. What is replaced is read in
+ * any case: since the user was asked, the state may have been moved to another store.
+ */
 async function editedState({ store, stackName }: EditDeps, { state }: EditOptions): Promise<StackState> {
   if (!state) return readState(store, stackName);
-  const { lineage } = state.lineage === undefined ? await readStateIfSound(store, stackName) : state;
+  const current = await readStateIfSound(store, stackName);
+  const lineage = state.lineage ?? current.lineage;
   return { ...state, ...(lineage !== undefined && { lineage }) };
 }
 

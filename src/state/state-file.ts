@@ -17,15 +17,24 @@ const tombstoneSchema = z.strictObject({
   version: z.literal(STATE_VERSION + 1),
   movedTo: z.string(),
   at: z.string(),
+  /** Of the state that was here: only that one may come back. Older tombstones lack it. */
+  lineage: z.string().optional(),
 });
 
-export function tombstone(place: string, at: string): string {
-  return `${safeJson({ version: STATE_VERSION + 1, movedTo: place, at }, 2)}\n`;
+type Tombstone = z.output<typeof tombstoneSchema>;
+
+export function tombstone(place: string, at: string, lineage: string | undefined): string {
+  return `${safeJson({ version: STATE_VERSION + 1, movedTo: place, at, lineage }, 2)}\n`;
+}
+
+/** What the text says if a state was moved away; undefined if it is a state. */
+export function leftBehind(text: string): Tombstone | undefined {
+  return tombstoneSchema.safeParse(parseJson(text)).data;
 }
 
 /** Where the state was moved to; undefined if the text is a state. */
 export function movedTo(text: string): string | undefined {
-  return tombstoneSchema.safeParse(parseJson(text)).data?.movedTo;
+  return leftBehind(text)?.movedTo;
 }
 
 /** Of the text of a state; undefined if it has none or cannot be understood. */

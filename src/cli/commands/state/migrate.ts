@@ -1,9 +1,10 @@
 /** `proxwright state migrate`: moves everything that is kept about the stack to another store. */
+import type { Clock } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { openChosenStore, parseStoreAddress, STATE_VARIABLE } from '../../../local/state-store.ts';
-import { unfinishedRuns } from '../../../state/journal.ts';
-import { readState, STATE_FILE, tombstone } from '../../../state/state-file.ts';
+import { closeRun, listRuns, unfinishedRuns } from '../../../state/journal.ts';
+import { leftBehind, readState, STATE_FILE, tombstone } from '../../../state/state-file.ts';
 import type { StateStore } from '../../../state/store.ts';
 import type { CommandDeps, ExitCode } from '../../command.ts';
 import { requireConsent } from '../../consent.ts';
@@ -32,11 +33,11 @@ export async function runStateMigrate(options: MigrateOptions, deps: CommandDeps
   try {
     const targetLock = await lockStore({ ...opened, store: target }, deps, 'state migrate');
     try {
-      const { serial } = await readState(opened.store, opened.stack.name);
+      const { serial, lineage } = await readState(opened.store, opened.stack.name);
       await assertFinished(opened.store);
-      await assertEmpty(target, to);
-      const documents = await copyAll(opened.store, target);
-      await opened.store.write(STATE_FILE, tombstone(to, new Date(deps.clock.now()).toISOString()));
+      await assertFree(target, to, lineage);
+      const documents = await copyAll(opened.store, target, deps.clock);
+      await opened.store.write(STATE_FILE, tombstone(to, new Date(deps.clock.now()).toISOString(), lineage));
       stateView(deps).migrated({ from, to, documents, serial });
     } finally {
       await targetLock.release();
@@ -47,13 +48,14 @@ export async function runStateMigrate(options: MigrateOptions, deps: CommandDeps
   return 0;
 }
 
-/** Of a local directory: downloaded images, and events that were kept for a store. */
-const OF_THIS_MACHINE = /^(cache|outbox|set-aside)\//;
+/** Of a local directory: downloaded images, events that were kept for a store, and its name among the writers of an HTTP store. */
+const OF_THIS_MACHINE = /^((cache|outbox|set-aside)\/|writer$)/;
 
 /** The state comes last: until then the target holds nothing that counts. */
-async function copyAll(source: StateStore, target: StateStore): Promise<number> {
+async function copyAll(source: StateStore, target: StateStore, clock: Clock): Promise<number> {
   const names = (await source.list()).filter((name) => !OF_THIS_MACHINE.test(name));
   const inOrder = [...names.filter((name) => name !== STATE_FILE), ...names.filter((name) => name === STATE_FILE)];
+  await closeOldRuns(source, target, clock);
   for (const name of inOrder) {
     const text = (await source.read(name)) ?? '';
     await target.write(name, text);
@@ -68,6 +70,12 @@ async function copyAll(source: StateStore, target: StateStore): Promise<number> 
   return inOrder.length;
 }
 
+/** A run that died there before the state was moved away has been resumed elsewhere: the state that comes back is newer. */
+async function closeOldRuns(source: StateStore, target: StateStore, clock: Clock): Promise<void> {
+  const known = new Set(await listRuns(source));
+  for (const { runId } of await unfinishedRuns(target)) if (!known.has(runId)) await closeRun(target, clock, runId);
+}
+
 /** What an unfinished run began is found in its journal, and some stores keep journals on one machine only. */
 async function assertFinished(store: StateStore): Promise<void> {
   if ((await unfinishedRuns(store)).length === 0) return;
@@ -78,14 +86,22 @@ async function assertFinished(store: StateStore): Promise<void> {
   });
 }
 
-/** A first attempt that died leaves documents without a state, which are written again. */
-async function assertEmpty(target: StateStore, place: string): Promise<void> {
-  if ((await target.read(STATE_FILE)) === undefined) return;
+/**
+ * A first attempt that died leaves documents without a state, which are written again. Where this state was before, it may
+ * come back.
+ */
+async function assertFree(target: StateStore, place: string, lineage: string | undefined): Promise<void> {
+  const text = await target.read(STATE_FILE);
+  if (text === undefined) return;
+  const left = leftBehind(text);
+  if (left && lineage !== undefined && (left.lineage ?? lineage) === lineage) return;
   throw new ProxwrightError({
     code: 'ALREADY_EXISTS',
     where: { file: place },
-    detail: 'There is a state already.',
-    hint: 'Name an empty place. If that state is the one to use, only name its store in the stack file.',
+    detail: left ? `Another state was there, and was moved to ${left.movedTo}.` : 'There is a state already.',
+    hint: left
+      ? 'Name an empty place.'
+      : 'Name an empty place. If that state is the one to use, only name its store in the stack file.',
   });
 }
 
