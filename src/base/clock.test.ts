@@ -98,6 +98,36 @@ describe('a scaled clock', () => {
     expect(real.now() - VIRTUAL_START).toBe(2_000);
   });
 
+  it('stands still while the process is not running, and every limit leaves work its time', async () => {
+    const virtual = new VirtualClock();
+    let stalledMs = 0;
+    // A machine that lets the process sleep for a second whenever it waits for the next beat.
+    const stalling: Clock = {
+      now: () => virtual.now() + stalledMs,
+      ticks: () => virtual.ticks() + stalledMs,
+      sleep: async (ms, signal) => {
+        await virtual.sleep(ms, signal);
+        stalledMs += 1_000;
+      },
+    };
+    const fast = scaledClock(stalling, 100);
+    const limit = new AbortController();
+    const ended: string[] = [];
+    await virtual.run(async () => {
+      const timedOut = fast.sleep(30_000, limit.signal).then(
+        () => ended.push('limit'),
+        () => {},
+      );
+      await fast.sleep(500);
+      await fast.sleep(500);
+      ended.push('work');
+      limit.abort();
+      await timedOut;
+    });
+    expect(ended).toEqual(['work']);
+    expect(fast.ticks()).toBeLessThan(30_000);
+  });
+
   it('never wakes before the time has come, even if timers fire early', async () => {
     const virtual = new VirtualClock();
     const hasty: Clock = {

@@ -62,21 +62,54 @@ export function orCanceled<T>(work: Promise<T>, signal?: AbortSignal): Promise<T
 /** The longest possible timer; longer waits use several. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Starts at the time of `clock` and runs `speed` times as fast, so that hours of simulated work take minutes. */
+/** How often a scaled clock looks at the time while something waits, and the most that counts between two looks. */
+const BEAT_MS = 10;
+const LONGEST_STEP_MS = 40;
+
+/**
+ * Starts at the time of `clock` and runs `speed` times as fast, so that hours of simulated work take minutes. While something
+ * waits, the time that this process gets no processor does not count: multiplied by `speed`, a pause of a busy machine would
+ * exceed time limits of work that had no chance to end.
+ */
 export function scaledClock(clock: Clock, speed: number): Clock {
   const start = clock.now();
-  const startTicks = clock.ticks();
-  const ticks = () => Math.floor((clock.ticks() - startTicks) * speed);
+  let lastLook = clock.ticks();
+  let counted = 0;
+  let waiting = 0;
+  let isBeating = false;
+  const ticks = () => {
+    const look = clock.ticks();
+    counted += waiting > 0 && speed > 1 ? Math.min(look - lastLook, LONGEST_STEP_MS) : look - lastLook;
+    lastLook = look;
+    return Math.floor(counted * speed);
+  };
+  const beat = async () => {
+    if (isBeating || speed <= 1) return;
+    isBeating = true;
+    while (waiting > 0) {
+      await clock.sleep(BEAT_MS);
+      ticks();
+    }
+    isBeating = false;
+  };
   return {
     now: () => start + ticks(),
     ticks,
     sleep: async (ms, signal) => {
       const due = ticks() + ms;
-      // Timers may fire slightly early, and `speed` multiplies the error: check again before returning.
-      do {
-        const realMs = Math.ceil(Math.max(0, due - ticks()) / speed);
-        await clock.sleep(Math.min(realMs, LONGEST_TIMER_MS), signal);
-      } while (ticks() < due);
+      waiting++;
+      try {
+        // Timers may fire slightly early, and `speed` multiplies the error: check again before returning.
+        do {
+          const realMs = Math.ceil(Math.max(0, due - ticks()) / speed);
+          const waited = clock.sleep(Math.min(realMs, LONGEST_TIMER_MS), signal);
+          if (realMs > BEAT_MS) void beat();
+          await waited;
+        } while (ticks() < due);
+      } finally {
+        ticks();
+        waiting--;
+      }
     },
   };
 }
