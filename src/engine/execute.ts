@@ -9,6 +9,7 @@ import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { isFamily, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
+import { shellWord } from '../base/text/shell.ts';
 import type { Occupancy } from '../kinds/action.ts';
 import type { Plan } from '../kinds/change.ts';
 import type { Rollout } from '../kinds/stack.ts';
@@ -127,13 +128,15 @@ class Execution {
   }
 
   /** The resource keeps running as it is: taking it down as well would make the outage larger. */
-  #stoppedRoll(address: Address, by: Address, { again }: Outage): Diagnostic {
+  #stoppedRoll(address: Address, by: Address, { again, isAsked }: Outage): Diagnostic {
     const isHook = this.#problems.get(by)?.code === 'HOOK_FAILED';
     return new ProxwrightError({
       code: 'ROLL_STOPPED',
       where: { address },
       detail: `${isHook ? `A hook of ${by} failed` : `${by} did not become ready`}, so ${address} was not taken down and stays as it is.`,
-      hint: advice`Repair ${by}, then continue: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
+      hint: isAsked
+        ? `Repair ${by}, then run the same command again. For ${address} alone, add --only ${shellWord(address)}.`
+        : advice`Repair ${by}, then continue: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
     }).diagnostic;
   }
 

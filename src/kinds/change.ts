@@ -125,7 +125,7 @@ interface Room {
 }
 
 /** How the members of a group take turns. */
-export interface Roll extends Omit<Outage, 'again' | 'isOpen'> {
+export interface Roll extends Omit<Outage, 'again' | 'isOpen' | 'isAsked'> {
   /** For each member, the arguments of an apply that changes it in the same way. */
   readonly again: Readonly<Record<Address, readonly string[]>>;
   /** Members that go down together, in this order. The next one goes down as soon as one of those before is ready again. */
@@ -141,7 +141,7 @@ export function rollsOf(steps: readonly Step[]): Roll[] {
     if (known) known.members.set(address, outage.again);
     else groups.set(outage.group, { outage, members: new Map([[address, outage.again]]) });
   }
-  return [...groups.values()].map(({ outage, members }) => ({
+  return [...groups.values()].map(({ outage: { isAsked, ...outage }, members }) => ({
     ...outage,
     again: Object.fromEntries(members),
     waves: Array.from({ length: Math.ceil(members.size / outage.atMost) }, (_, wave) =>

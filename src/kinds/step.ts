@@ -39,8 +39,10 @@ export interface Outage {
   readonly onFailure: 'stop' | 'continue';
   /** The new VM is made before the old one goes: no member is unavailable, and so many are made at once. */
   readonly order?: 'create_first';
-  /** Arguments of an apply that changes this member in the same way; a replacement that was asked for has to be asked for again. */
+  /** Arguments of an apply that changes this member in the same way: what the user asked for has to be asked for again. */
   readonly again: readonly string[];
+  /** Another command than `apply` asked for it, and the same command continues. */
+  readonly isAsked?: true;
   /** An earlier run took it down, and this one brings it back: it counts as unavailable from the beginning, and does not wait. */
   readonly isOpen?: true;
 }

@@ -1,5 +1,6 @@
 /** A command as it can be typed again: its options in a fixed order, without the values of variables. */
 import { shellWord } from '../../base/text/shell.ts';
+import type { StackOptions } from '../command.ts';
 import type { PlanningOptions } from '../commands/change/plan.ts';
 
 export interface TypedOptions extends PlanningOptions {
@@ -8,18 +9,11 @@ export interface TypedOptions extends PlanningOptions {
 }
 
 export function typedCommand(command: 'apply' | 'verify', options: TypedOptions, planFile?: string): string {
-  const several = (name: string, values: readonly string[] = []) => values.flatMap((value) => [name, value]);
   const words = [
     'proxwright',
     command,
     ...(planFile === undefined ? [] : [planFile]),
-    ...(options.file === undefined ? [] : ['--file', options.file]),
-    ...several('--var-file', options.varFile),
-    // Any value may be a secret.
-    ...several(
-      '--var',
-      options.var?.map((setting) => `${setting.split('=')[0]}=…`),
-    ),
+    ...stackWords(options),
     ...several('--only', options.only),
     ...several('--replace', options.replace),
     ...several('--destroy-data', options.destroyData),
@@ -32,4 +26,21 @@ export function typedCommand(command: 'apply' | 'verify', options: TypedOptions,
     ...(options.yes ? ['--yes'] : []),
   ];
   return words.map(shellWord).join(' ');
+}
+
+/** The options that say which stack, with which values. */
+export function stackWords({ file, var: variables, varFile }: StackOptions): string[] {
+  return [
+    ...(file === undefined ? [] : ['--file', file]),
+    ...several('--var-file', varFile),
+    // Any value may be a secret.
+    ...several(
+      '--var',
+      variables?.map((setting) => `${setting.split('=')[0]}=…`),
+    ),
+  ];
+}
+
+function several(name: string, values: readonly string[] = []): string[] {
+  return values.flatMap((value) => [name, value]);
 }

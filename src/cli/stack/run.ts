@@ -124,7 +124,8 @@ export function conclusionOf(
   const code: ExitCode = all.includes('canceled') ? EXIT_CANCELED : all.every((each) => each === 'done') ? 0 : 1;
   const { vms } = stackOutputs(stack, state);
   const restartPending = pendingRestarts(plan.changes);
-  const rolls = unfinishedRolls(plan.rolls ?? [], outcomes);
+  const begun = new Set(timeline.vms.flatMap(({ address, startedAt }) => (startedAt === undefined ? [] : [address])));
+  const rolls = unfinishedRolls(plan.rolls ?? [], outcomes, begun);
   return { command, code, outcomes, problems, timeline, tookMs, restartPending, rolls, vms, recorded: state.vms };
 }
 

@@ -9,6 +9,7 @@ import type { Vm, Volume } from '../world/world.ts';
 import { checkLock, draftOf, loadVm, saveConfig } from './config/config-file.ts';
 import { withVmLock } from './config/locking.ts';
 import { type Drive, drivesOf, printDrive, withOptions } from './disks/drive.ts';
+import { checkLocalResources } from './local-resources.ts';
 
 export interface MigrationRequest {
   readonly node: string;
@@ -45,6 +46,7 @@ async function move(runtime: Runtime, request: MigrationRequest, log: (line: str
   const { node, vmid, target, task } = request;
   const vm = loadVm(world, node, vmid);
   checkLock(vm);
+  checkLocalResources(world, vm, target);
   if (!world.nodes.get(target)?.online) throw dieFault("Can't connect to destination address using public key");
   log(`starting migration of VM ${vmid} to node '${target}' (${world.nodes.get(target)?.address})`);
   setLock(vm, 'migrate');

@@ -162,6 +162,45 @@ vms:
     expect(text).toContain('--allow-restart');
   });
 
+  it.each([
+    ['usb0', 'host=1-2', 'uses usb0, a device of its node: host=1-2.', 'Use a mapping'],
+    ['serial1', '/dev/ttyS0', 'uses serial1, a device of its node: /dev/ttyS0.', 'Remove serial1'],
+    ['parallel0', '/dev/parport0', 'uses parallel0, a device of its node', 'Remove parallel0'],
+    ['ivshmem', 'size=32', 'shares memory with its node (ivshmem).', 'Remove ivshmem'],
+    ['virtiofs0', 'dirid=media', 'uses virtiofs0, and Proxmox does not move a running VM', '--allow-restart'],
+    ['amd-sev', 'type=std', 'has its memory encrypted by AMD SEV (amd-sev)', '--allow-restart'],
+    ['intel-tdx', 'type=tdx', 'has its memory encrypted by Intel TDX (intel-tdx)', '--allow-restart'],
+    [
+      'scsi0',
+      'local:9100/base-9100-disk-0.qcow2/401/vm-401-disk-0.qcow2,size=4G',
+      'is a linked clone: scsi0 (local:9100/base-9100-disk-0.qcow2/401/vm-401-disk-0.qcow2) rests on base-9100-disk-0.qcow2',
+      'disks.scsi0.storage: …',
+    ],
+    ['parent', 'before', 'has snapshots, and Proxmox does not copy scsi0', '--allow-restart'],
+  ])('is what Proxmox does not move: %s', async (key, value, what, hint) => {
+    const text = await refusal('', ({ world }) => {
+      const { current } = world.vms.get(401)?.config ?? {};
+      (current as Map<string, string>).set(key, value); // what an administrator set, in effect
+    });
+    expect(text).toContain(`VM 401 on pve1 ${what}`);
+    expect(text).toContain(hint);
+  });
+
+  it('does not keep a VM with a shared directory that may be shut down: it goes where the directory is', async () => {
+    const shared = one('virtiofs: { virtiofs0: { mapping: media } }');
+    const media = { media: { map: ['pve1', 'pve4'].map((node) => `node=${node},path=/srv/media`) } };
+    const directories = ['/srv/media'];
+    const from = await settled(shared, (world) => ({
+      ...world,
+      nodes: Object.fromEntries(Object.entries(world.nodes).map(([name, node]) => [name, { ...node, directories }])),
+      mappings: { dir: media },
+    }));
+    const scene = new Scene({ from });
+    expect(textOf(await scene.relocate(shared, drain('pve1')))).toContain('stack.yaml:10');
+    expect(failuresOf(await scene.relocate(shared, drain('pve1', { allowRestart: true })))).toEqual([]);
+    expect(placesOf(scene, [401])).toEqual(['web pve4']);
+  });
+
   it('is a lock, with the task that holds it', async () => {
     const text = await refusal('', ({ world }) => {
       const { current } = world.vms.get(401)?.config ?? {};
@@ -176,13 +215,17 @@ vms:
     expect(text).toContain('ha: false');
   });
 
-  it('does not keep it if it may be shut down: it is compared, stopped, moved and started, one of a group at a time', async () => {
-    const group = one(`count: 2\n    machine: q35\n    pci: { hostpci0: { mapping: "gpu-\${number}" } }`)
-      .replace('name: web\n', `name: web-\${number}\n`)
-      .replace('vmid: 401', 'vmids: 401-402');
+  const group = one(
+    `count: 2\n    guest: cloud-init\n    machine: q35\n    pci: { hostpci0: { mapping: "gpu-\${number}" } }`,
+  )
+    .replace('name: web\n', `name: web-\${number}\n`)
+    .replace('vmid: 401', 'vmids: 401-402');
+
+  /** Two members with a device each that every node has. */
+  function members(): ReturnType<typeof settled> {
     const device = (node: string) => `id=10de:2204,iommugroup=14,node=${node},path=0000:01:00.0,subsystem-id=1458:403b`;
     const audio = (node: string) => device(node).replace('01:00.0', '01:00.1').replace('2204', '1aef');
-    const from = await settled(group, (world) => {
+    return settled(group, (world) => {
       const { pve1 } = world.nodes as Record<'pve1', (typeof world.nodes)[string]>;
       const nodes = Object.fromEntries(
         Object.entries(world.nodes).map(([name, each]) => [name, { ...each, pci: pve1.pci ?? [] }]),
@@ -194,7 +237,10 @@ vms:
         mappings: { pci: { 'gpu-1': { map: names.map(device) }, 'gpu-2': { map: names.map(audio) } } },
       };
     });
-    const scene = new Scene({ from });
+  }
+
+  it('does not keep it if it may be shut down: it is compared, stopped, moved and started, one of a group at a time', async () => {
+    const scene = new Scene({ from: await members() });
     let [down, most] = [0, 0];
     scene.onEvent = (event) => {
       if (event.event === 'stepStarted' && event.step.endsWith('/stop')) most = Math.max(most, ++down);
@@ -209,6 +255,28 @@ vms:
     expect(placesOf(scene, [401, 402]).filter((place) => / pve1|stopped/.test(place))).toEqual([]);
     expect(await scene.plan(group)).toMatchObject({ plan: { steps: [] } });
     expect(scene.wireViolations).toEqual([]);
+  });
+
+  it('stops with a member that fails, and names the command that continues: not an apply', async () => {
+    const scene = new Scene({ from: await members() });
+    scene.onEvent = (event) => {
+      const process = scene.world.vms.get(401)?.process;
+      if (event.event === 'stepStarted' && event.step === 'vm.web[1]/ready' && process) process.qmpStatus = 'paused';
+    };
+    const end = await scene.relocate(
+      `${group}rollout: { timeouts: { ready: 1m } }\n`,
+      drain('pve1', { allowRestart: true }),
+    );
+    const stopped =
+      end.kind === 'ended'
+        ? [...(end.result?.problems ?? [])].find(([address]) => address === 'vm.web[2]')?.[1]
+        : undefined;
+    expect(stopped).toMatchObject({
+      code: 'ROLL_STOPPED',
+      hint: {
+        text: "Repair vm.web[1], then run the same command again. For vm.web[2] alone, add --only 'vm.web[2]'.",
+      },
+    });
   });
 });
 

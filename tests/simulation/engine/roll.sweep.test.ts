@@ -89,6 +89,27 @@ describe('a change that restarts a group', () => {
     expect(scene.world.vms.get(402)?.config.current.get('memory')).toBe('2048');
   });
 
+  it('names the apply that continues: with the restarts that the user allowed and the file does not', async () => {
+    const { scene } = await watched();
+    const vm = scene.world.vms.get(401);
+    scene.onEvent = (event) => {
+      if (event.event === 'stepStarted' && event.step === 'vm.control[1]/ready' && vm?.process)
+        vm.process.qmpStatus = 'paused';
+    };
+    const text = THREE('3GiB', ', timeouts: { ready: 1m }').replace(', restart: when_needed', '');
+    const end = await scene.apply(text, { allowRestart: true });
+    const problem =
+      end.kind === 'ended'
+        ? [...(end.result?.problems ?? [])].find(([each]) => each === 'vm.control[2]')?.[1]
+        : undefined;
+    expect(problem?.hint?.text).toMatch(/then continue: proxwright apply --allow-restart\. /);
+    const rolls = end.kind === 'ended' ? (end.plan.rolls ?? []) : [];
+    expect(rolls.map(({ again }) => Object.values(again))).toEqual([
+      [['--allow-restart'], ['--allow-restart'], ['--allow-restart']],
+      [['--allow-restart'], ['--allow-restart']],
+    ]);
+  });
+
   it('takes as many down at once as the group allows, rounded down, and pauses in between', async () => {
     const { scene, mostDown } = await watched();
     const text = THREE('3GiB', ', update: { max_unavailable: 67%, pause: 5m }').replace('sequential', 'parallel');

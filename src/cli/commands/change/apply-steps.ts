@@ -9,6 +9,7 @@ import type { CommandDeps } from '../../command.ts';
 import { isYes } from '../../consent.ts';
 import { type Failure, problemOfRun } from '../../evidence/incident-file.ts';
 import type { EvidenceOptions } from '../../evidence/proof.ts';
+import { stackWords } from '../../evidence/typed-command.ts';
 import { withLocalNeeds } from '../../stack/local-needs.ts';
 import type { OpenedStack } from '../../stack/open.ts';
 import { writeOutputFiles } from '../../stack/output-files.ts';
@@ -126,13 +127,13 @@ export async function askToProceed({ yes }: ApplyOptions, plan: Plan, deps: Comm
 }
 
 /** Drafts an incident about a failure; a run that the user stopped is not one. */
-export async function executePlan({ opened, run, draft }: ApplyWork, plan: Plan): Promise<Conclusion> {
+export async function executePlan({ options, opened, run, draft }: ApplyWork, plan: Plan): Promise<Conclusion> {
   const execution = await run.execute(plan).catch(async (error: unknown) => {
     if (!isCanceled(error)) await draft({ plan, problems: problemOfRun(error) });
     throw error;
   });
   const conclusion = conclusionOf('apply', execution, opened, run.session.state, plan);
-  applyView(run.deps).concluded(conclusion);
+  applyView(run.deps).concluded({ ...conclusion, stackWords: stackWords(options) });
   const { code, problems, outcomes } = conclusion;
   if (code === 1) await draft({ plan, problems, outcomes });
   return conclusion;

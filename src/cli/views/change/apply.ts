@@ -29,6 +29,8 @@ export interface Conclusion {
   readonly restartPending: readonly string[];
   /** Groups of which not all members that should be changed are changed and ready. */
   readonly rolls: readonly RollReport[];
+  /** The options that were typed to say which stack, with which values: what continues a roll needs them too. */
+  readonly stackWords?: readonly string[];
   /** The VMs of the file. */
   readonly vms: readonly VmView[];
   /** What is recorded of every VM, including those that are no longer in the file. */
@@ -78,7 +80,10 @@ export function destroyView(deps: ViewDeps): ApplyView {
 }
 
 /** Which members are new, which are old, and what continues. */
-function describeRoll({ group, changed, failed, unchanged, again }: RollReport): string {
+function describeRoll(
+  { group, changed, failed, unchanged, again }: RollReport,
+  stackWords: readonly string[] = [],
+): string {
   const named = (words: string, members: readonly string[]) =>
     members.length === 0 ? [] : [`${words}: ${members.join(', ')}`];
   const parts = [
@@ -86,7 +91,7 @@ function describeRoll({ group, changed, failed, unchanged, again }: RollReport):
     ...named('not ready', failed),
     ...named('unchanged', unchanged),
   ];
-  const next = OWN_LANGUAGE.command({ command: 'apply', args: again });
+  const next = OWN_LANGUAGE.command({ command: 'apply', args: [...stackWords, ...again] });
   return `${group} is changed in part. ${capitalised(parts.join('; '))}. To continue: ${next}`;
 }
 
@@ -104,10 +109,10 @@ const VERBS = {
 
 /** The last message of a run. */
 function report(
-  { command, typed = command, code, outcomes, tookMs, restartPending, rolls }: Conclusion,
+  { command, typed = command, code, outcomes, tookMs, restartPending, rolls, stackWords }: Conclusion,
   terminal: Terminal,
 ): void {
-  for (const roll of rolls) terminal.log('warn', describeRoll(roll));
+  for (const roll of rolls) terminal.log('warn', describeRoll(roll, stackWords));
   const addresses = [...outcomes.keys()];
   const count = (outcome: ResourceOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
   const done = count('done');

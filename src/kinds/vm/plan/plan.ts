@@ -94,7 +94,8 @@ export function planVms(unplaced: PlanContext): KindPlan {
       .map((vm) => context.spares.besides.get(vm.address) ?? vm),
     context,
   );
-  const rolls = { stack, state: context.state, observed, replace: options.replace, hooks: options.hooks };
+  const { replace, hooks, allowRestart } = options;
+  const rolls = { stack, state: context.state, observed, replace, hooks, allowRestart };
   const isError = ({ severity }: Diagnostic) => severity === 'error';
   return {
     resources: [...inRolls(resources, rolls), ...removed.map((plan) => withRemovalHooks(plan, rolls))],

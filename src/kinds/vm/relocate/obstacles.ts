@@ -31,6 +31,7 @@ export function obstaclesOf(mover: Mover, observed: Observed): Obstacle[] {
   return [
     ...lockObstacle(mover.vm, observed),
     ...deviceObstacles(mover.vm),
+    ...memoryObstacles(mover.vm),
     ...driveObstacles(mover, observed),
     ...highAvailabilityObstacle(mover, observed),
   ];
@@ -56,7 +57,7 @@ function deviceObstacles({ current }: VmObserved): Obstacle[] {
     const kind = /^(hostpci|usb|serial|parallel|virtiofs)\d+$/.exec(key)?.[1];
     if (kind === undefined || /^(socket|spice)/.test(text)) return [];
     const path = fieldOf(key);
-    if (mappingOf(key, text) === undefined) {
+    if (kind !== 'virtiofs' && mappingOf(key, text) === undefined) {
       return [
         {
           path,
@@ -71,7 +72,7 @@ function deviceObstacles({ current }: VmObserved): Obstacle[] {
     return [
       {
         path,
-        what: `uses ${key}, and Proxmox does not move a running VM with a device of its node.`,
+        what: `uses ${key}, and Proxmox does not move a running VM with a ${kind === 'virtiofs' ? 'directory' : 'device'} of its node.`,
         hint: LIVE_HINT,
         isLiveOnly: true,
       },
@@ -81,6 +82,26 @@ function deviceObstacles({ current }: VmObserved): Obstacle[] {
 
 const LIVE_HINT = advice`Let Proxwright shut it down, move it and start it again: add --allow-restart, or write ${setting('restart', 'when_needed')}.`;
 
+/** Rules [source QS QemuMigrate/Helpers.pm check_non_migratable_resources and check_local_resources]. */
+function memoryObstacles({ current }: VmObserved): Obstacle[] {
+  const encrypted = ENCRYPTED.filter(({ key }) => current.has(key)).map(
+    ({ key, path, name }): Obstacle => ({
+      path,
+      what: `has its memory encrypted by ${name} (${key}), so Proxmox cannot move it while it runs.`,
+      hint: LIVE_HINT,
+      isLiveOnly: true,
+    }),
+  );
+  if (!current.has('ivshmem')) return encrypted;
+  const what = 'shares memory with its node (ivshmem).';
+  return [...encrypted, { path: 'extra.ivshmem', what, hint: 'Remove ivshmem from the VM before you move it.' }];
+}
+
+const ENCRYPTED = [
+  { key: 'amd-sev', path: 'amd_sev', name: 'AMD SEV' },
+  { key: 'intel-tdx', path: 'intel_tdx', name: 'Intel TDX' },
+] as const;
+
 /** Entry of a resource mapping that a device uses, if it does. */
 export function mappingOf(key: string, text: string): string | undefined {
   return /^(hostpci|usb)\d+$/.test(key) ? splitProperty(text).find((part) => part.key === 'mapping')?.value : undefined;
@@ -89,7 +110,8 @@ export function mappingOf(key: string, text: string): string | undefined {
 /** The field of a stack file for a key of the configuration. */
 function fieldOf(key: string): string {
   if (key.startsWith('hostpci')) return `pci.${key}`;
-  return key.startsWith('usb') ? `usb.${key}` : '';
+  if (key.startsWith('parallel')) return `extra.${key}`;
+  return `${key.replace(/\d+$/, '')}.${key}`;
 }
 
 /** A drive, and the storage of the VM's node that it is on; undefined for an empty drive or an unknown storage. */

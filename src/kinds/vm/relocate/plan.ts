@@ -28,7 +28,7 @@ export function planRelocation(context: RelocateContext): KindPlan {
     relocation.kind === 'drain' ? drained(residents, relocation.node, context) : rebalanced(residents, context);
   const moving = new Set(planned.resources.map(({ change }) => change?.address));
   const resumed = residents.flatMap((resident) => (moving.has(resident.address) ? [] : restartOf(resident, context)));
-  const resources = inRolls([...planned.resources, ...resumed], context);
+  const resources = inRolls([...planned.resources, ...resumed], { ...context, isAsked: true });
   const room = roomAfter(resources, context.stack, context.observed, { neededBytes: new Map() });
   return { ...planned, resources, warnings: [...planned.warnings, ...unread(residents, context)], room };
 }

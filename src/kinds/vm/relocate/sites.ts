@@ -3,6 +3,7 @@
 import type { RelocateContext } from '../../kind.ts';
 import type { GuestRow, Observed } from '../../observed.ts';
 import { mappedPaths } from '../../pci-mapping/mapping.ts';
+import { propertyOf } from '../config/parts.ts';
 import type { Estate, PlacementNode, Site } from '../placement/ledger.ts';
 import { zonesByNode } from '../placement/room.ts';
 import { isThin } from '../plan/checks/checks.ts';
@@ -33,6 +34,7 @@ export function siteOf(mover: Mover, node: string, observed: Observed, { targetS
       : []),
     ...bridgeRefusals(mover, node, observed),
     ...mappingRefusals(mover, node, observed),
+    ...directoryRefusals(mover, node, observed),
   ];
   if (why.length > 0) return { ok: false, why };
   const room = [...copied].map(([storage, bytes]) => {
@@ -54,6 +56,16 @@ function mappingRefusals({ vm }: Mover, node: string, { pciMappings }: Observed)
     const name = mappingOf(key, text);
     const map = name !== undefined && pciMappings.ok ? pciMappings.value.get(name) : undefined;
     return map && mappedPaths(map, node).length === 0 ? [`The mapping "${name}" (${key}) has no device of it.`] : [];
+  });
+}
+
+function directoryRefusals({ vm }: Mover, node: string, { directories }: Observed): string[] {
+  return [...vm.current].flatMap(([key, text]) => {
+    const name = /^virtiofs\d+$/.test(key) ? propertyOf(key, text).get('dirid') : undefined;
+    const found = name === undefined ? undefined : directories?.used.get(name);
+    return found?.ok && !found.value?.has(node)
+      ? [`The directory mapping "${name}" (${key}) has no directory of it.`]
+      : [];
   });
 }
 

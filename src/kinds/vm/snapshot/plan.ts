@@ -33,7 +33,7 @@ export function planSnapshots(context: SnapshotContext): KindPlan {
       const resources = plans.flatMap(({ plan }) => plan ?? []);
       return {
         ...NOTHING_PLANNED,
-        resources: inRolls(resources, context),
+        resources: inRolls(resources, { ...context, isAsked: true }),
         problems: plans.flatMap((each) => each.problems),
       };
     }

@@ -53,7 +53,11 @@ interface RollContext {
   readonly observed: Observed;
   /** Selectors of VMs that the user asked to replace. */
   readonly replace?: readonly string[] | undefined;
+  /** The user allows restarts, whatever the file says. */
+  readonly allowRestart?: boolean | undefined;
   readonly hooks?: HookChoice | undefined;
+  /** Another command than `apply` makes the plan. */
+  readonly isAsked?: true;
 }
 
 /** The same plans, with each step that takes a running VM down marked with its group, and with the hooks of the VM. */
@@ -82,13 +86,13 @@ export function inRolls(plans: readonly ResourcePlan[], context: RollContext): r
     if (!isTakenDown && !(open && comesUp(member))) return ended(hooked, member, context);
     if (!isTakenDown) {
       const [first, ...rest] = hooked.steps;
-      const outage = { ...outageOf(vm, context), isOpen: true as const };
+      const outage = { ...outageOf(member, context), isOpen: true as const };
       return ended({ ...hooked, steps: first ? [{ ...first, outage }, ...rest] : [] }, member, context);
     }
     // Those that an earlier run took down go first, and do not wait for each other.
     const others = (comingUp.get(vm.group) ?? []).filter((other) => !open || !goesDown(other, observed));
     const before = others.filter((other) => !dependsOn(other.vm, vm.address, byAddress));
-    const steps = marked(hooked.steps, outageOf(vm, context));
+    const steps = marked(hooked.steps, outageOf(member, context));
     return ended({ ...hooked, steps: afterAll(steps, before) }, member, context);
   });
 }
@@ -167,7 +171,7 @@ export function withRemovalHooks(plan: ResourcePlan, context: RollContext): Reso
   const before = hookStep(hooked, 'before_stop', hooks);
   if (!before) return plan;
   const hookedPlan = withHookSteps(plan, before, undefined);
-  return { ...hookedPlan, steps: marked(hookedPlan.steps, { ...outageOf(sibling, context), again: [] }) };
+  return { ...hookedPlan, steps: marked(hookedPlan.steps, { ...outageOf({ vm: sibling, plan }, context), again: [] }) };
 }
 
 function withHookSteps(plan: ResourcePlan, before: Step | undefined, after: Step | undefined): ResourcePlan {
@@ -246,7 +250,9 @@ function comesUp({ plan }: Member): boolean {
   return plan.steps.some(({ action }) => action === 'vm.ready');
 }
 
-function outageOf(vm: ResolvedVm, { stack, replace = [] }: RollContext): Outage {
+function outageOf(member: Pick<Member, 'vm' | 'plan'>, context: RollContext): Outage {
+  const { stack, isAsked } = context;
+  const { vm } = member;
   const { group } = vm;
   const update = updateOf(vm, stack.rollout);
   const size = stack.vms.filter((other) => other.group === group).length;
@@ -256,8 +262,16 @@ function outageOf(vm: ResolvedVm, { stack, replace = [] }: RollContext): Outage 
     size,
     pauseMs: update.pause,
     onFailure: update.on_failure,
-    again: replace.some((selector) => covers(selector, vm.address)) ? ['--replace', vm.address] : [],
+    again: askedAgain(member, context),
+    ...(isAsked && { isAsked }),
   };
+}
+
+/** What the file does not say, so that a plain apply would leave the member as it is. */
+function askedAgain({ vm, plan }: Pick<Member, 'vm' | 'plan'>, { replace = [], allowRestart }: RollContext): string[] {
+  if (replace.some((selector) => covers(selector, vm.address))) return ['--replace', vm.address];
+  const isRestarted = ['restart', 'move'].includes(changeOf(plan));
+  return isRestarted && allowRestart && vm.fields.restart !== 'when_needed' ? ['--allow-restart'] : [];
 }
 
 function marked(steps: readonly Step[], outage: Outage): Step[] {

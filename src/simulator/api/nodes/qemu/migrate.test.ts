@@ -73,6 +73,44 @@ describe('migrating a VM', () => {
     expect(vm.process?.qmpStatus).toBe('running');
   });
 
+  it.each([
+    ['serial1', '/dev/ttyS0', "can't migrate VM which uses local devices: serial1"],
+    ['usb0', 'host=1-2', "can't migrate VM which uses local devices: usb0"],
+    ['ivshmem', 'size=32', "can't migrate VM which uses local devices: ivshmem"],
+    ['hostpci0', 'mapping=gpu', "can't migrate to 'pve2': missing mapped devices hostpci0"],
+    ['virtiofs0', 'nowhere', "can't migrate to 'pve2': missing mapped devices virtiofs0"],
+  ])('aborts for what ties the VM to its node: %s', async (key, value, words) => {
+    const { bench, migrate } = twoNodes();
+    const vm = bench.addVm(500, { memory: '64', [key]: value });
+    const record = await migrate({ vmid: 500, target: 'pve2' });
+    expect(record?.exitStatus).toBe('migration aborted');
+    expect(record?.log.join('\n')).toContain(words);
+    expect(vm.node).toBe('pve1');
+    expect(vm.config.current.has('lock')).toBe(false);
+  });
+
+  it.each([
+    ['amd-sev', 'type=std', "can't migrate VM which uses local devices: amd-sev"],
+    ['virtiofs0', 'dirid=media', "can't migrate VM which uses local devices: virtiofs"],
+    ['usb0', 'mapping=stick', "can't live migrate running VM which uses following mapped devices: usb0:stick"],
+    ['hostpci0', 'mapping=card', 'OK'],
+  ])('moves only a stopped VM where its memory or a device cannot move: %s', async (key, value, words) => {
+    const { bench, world, migrate } = twoNodes();
+    const vm = bench.addVm(500, { memory: '64', kvm: '0' });
+    const map = ['pve1', 'pve2'].map((node) => `node=${node},path=/srv/media`);
+    const mapping = (id: string, options = new Map<string, string>()) => ({ id, map, options });
+    world.mappings.dir.set('media', mapping('media'));
+    world.mappings.usb.set('stick', mapping('stick'));
+    world.mappings.pci.set('card', mapping('card', new Map([['live-migration-capable', '1']])));
+    await bench.task((task) => startVm(bench.runtime, { node: 'pve1', vmid: 500, task }));
+    (vm.config.current as Map<string, string>).set(key, value); // what an administrator set, in effect
+    const record = await migrate({ vmid: 500, target: 'pve2', online: 1 });
+    expect([record?.exitStatus, ...(record?.log ?? [])].join('\n')).toContain(words);
+    if (words === 'OK') return;
+    vm.process = undefined;
+    expect((await migrate({ vmid: 500, target: 'pve2' }))?.exitStatus).toBe('OK');
+  });
+
   it('needs to be told to copy the disks of a running VM', async () => {
     const { bench, migrate } = twoNodes();
     bench.addVm(500, { memory: '64', kvm: '0', scsi0: DEBIAN_DISK });

@@ -1,15 +1,16 @@
 /** …/migrate: moving a VM to another node, offline or running; its local disks are copied along. */
-import { parseSize, splitList, splitProperty } from '../../../../pve/wire/index.ts';
+import { parseSize, splitList } from '../../../../pve/wire/index.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
-import { mappingsOnNode, storageOfFile } from '../../../guests/launch.ts';
+import { storageOfFile } from '../../../guests/launch.ts';
 import { requestHaMigration } from '../../../ha/requests.ts';
 import { isHaManaged } from '../../../ha/resources.ts';
 import { dieFault, paramFault } from '../../../http/response.ts';
 import { checkStorageEnabled, isOnNode } from '../../../storage/volumes.ts';
 import { checkLock, loadVm } from '../../../vm/config/config-file.ts';
 import { type Drive, drivesOf } from '../../../vm/disks/drive.ts';
+import { localResources, mappedResources, missingOn } from '../../../vm/local-resources.ts';
 import { migrateVm } from '../../../vm/migration.ts';
-import type { MappingKind, Vm } from '../../../world/world.ts';
+import type { Vm } from '../../../world/world.ts';
 
 export const migrateRoutes: Routes = {
   'GET /nodes/{node}/qemu/{vmid}/migrate': preconditions,
@@ -21,18 +22,18 @@ function preconditions(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/migrate'>): R
   const { world } = call.runtime;
   const vm = loadVm(world, call.node, call.params.vmid);
   checkLock(vm);
-  const mapped = mappedResources(vm);
+  const mapped = mappedResources(world, vm);
   const notAllowed: Record<string, Record<string, string[]>> = {};
   const allowed: string[] = [];
   for (const node of world.nodes.keys()) {
     if (node === call.node) continue;
     const storages = unavailableStorages(call, vm, node);
-    const devices = mapped.filter(({ kind, id }) => mappingsOnNode(world, kind, id, node).length === 0);
+    const devices = missingOn(world, mapped, node);
     if (storages.length + devices.length === 0) allowed.push(node);
     else {
       notAllowed[node] = {
         ...(storages.length > 0 ? { unavailable_storages: storages } : {}),
-        ...(devices.length > 0 ? { 'unavailable-resources': devices.map(({ key }) => key) } : {}),
+        ...(devices.length > 0 ? { 'unavailable-resources': devices } : {}),
       };
     }
   }
@@ -41,9 +42,11 @@ function preconditions(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/migrate'>): R
     allowed_nodes: allowed,
     not_allowed_nodes: notAllowed,
     local_disks: drivesOf(vm.config.current, { unused: true }).flatMap((drive) => localDiskView(call, drive)),
-    local_resources: localResources(vm),
+    local_resources: localResources(world, vm),
     'mapped-resources': mapped.map(({ key }) => key).sort(),
-    'mapped-resource-info': Object.fromEntries(mapped.map(({ key, id }) => [key, { name: id }])),
+    'mapped-resource-info': Object.fromEntries(
+      mapped.map(({ key, id, isLive }) => [key, { name: id, ...(isLive && { 'live-migration': 1 }) }]),
+    ),
     'has-dbus-vmstate': 1,
   };
 }
@@ -80,26 +83,6 @@ function unavailableStorages(call: Call, vm: Vm, node: string): string[] {
       return !storage || storage.disabled || !isOnNode(storage, node);
     })
     .sort();
-}
-
-/** Rule [source QS QemuMigrate/Helpers.pm check_local_resources]: sockets are created again on the target node. */
-function localResources(vm: Vm): string[] {
-  return [...vm.config.current]
-    .filter(([key, value]) => /^(usb|hostpci|serial|parallel|virtiofs)\d+$/.test(key) && !/^(socket|spice)/.test(value))
-    .map(([key]) => key)
-    .filter((key) => vm.process || !key.startsWith('hostpci') || !isMapped(vm, key));
-}
-
-function isMapped(vm: Vm, key: string): boolean {
-  return mappedResources(vm).some((resource) => resource.key === key);
-}
-
-function mappedResources(vm: Vm): { key: string; kind: MappingKind; id: string }[] {
-  return [...vm.config.current].flatMap(([key, value]) => {
-    const kind = key.startsWith('hostpci') ? 'pci' : /^usb\d/.test(key) ? 'usb' : undefined;
-    const id = splitProperty(value).find((part) => part.key === 'mapping')?.value;
-    return kind && id !== undefined ? [{ key, kind, id }] : [];
-  });
 }
 
 /** Rule [recorded migrate-refusals]: the target is looked at before the VM. */

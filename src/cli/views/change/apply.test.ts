@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { testDeps } from '../../testing/deps.ts';
+import { address } from '../../testing/plans.ts';
+import { Timeline } from '../run/timeline.ts';
+import { applyView } from './apply.ts';
+
+it('names new and old members of a roll that did not come to its end, and the whole command that continues it', () => {
+  const { deps, warnings } = testDeps();
+  const roll = {
+    group: 'vm.web',
+    changed: [address('vm.web[1]')],
+    failed: [address('vm.web[2]')],
+    unchanged: [address('vm.web[3]')],
+    again: ['--replace', 'vm.web[3]'],
+  };
+  applyView(deps).concluded({
+    command: 'apply',
+    code: 1,
+    outcomes: new Map(),
+    problems: new Map(),
+    tookMs: 1_000,
+    timeline: new Timeline([]),
+    restartPending: [],
+    rolls: [roll],
+    stackWords: ['--file', 'lab.yaml', '--var', 'release=…'],
+    vms: [],
+    recorded: {},
+  });
+  expect(warnings[0]).toBe(
+    "vm.web is changed in part. Changed and ready: vm.web[1]; not ready: vm.web[2]; unchanged: vm.web[3]. To continue: proxwright apply --file lab.yaml --var release=… --replace 'vm.web[3]'",
+  );
+});
