@@ -47,6 +47,32 @@ const publicEngine = {
   to: { path: '^src/engine/', pathNot: '^src/engine/index\\.ts$' },
 };
 
+/** A folder of a kind; what all kinds share is beside them. */
+const ONE_KIND = { path: '^src/(provider/)?kinds/[^/]+/', pathNot: '^src/kinds/fields/' };
+
+/** The path of an apply goes through the list of kinds: adding one changes nothing there. */
+const noKindByName = {
+  name: 'engine-knows-no-kind',
+  comment: 'session, observe, plan, execute, and what runs beside them, may import nothing from the folder of a kind',
+  severity: 'error',
+  // The public face names types of kinds for its users.
+  from: {
+    path: '^src/engine/([^/]+|(record|ready)/.+)\\.ts$',
+    pathNot: '\\.test\\.ts$|/testing/|^src/engine/index\\.ts$',
+  },
+  to: ONE_KIND,
+};
+
+/** The lifecycle of a resource is the same for every kind: one definition object tells them apart. */
+const adapterKnowsNoKind = {
+  name: 'adapter-knows-no-kind',
+  comment:
+    'the adapter of the provider, its host, its values and its configuration may import nothing from the folder of a kind',
+  severity: 'error',
+  from: { path: '^src/provider/(adapter|configure|cty|host)/', pathNot: '\\.test\\.ts$|/testing/' },
+  to: ONE_KIND,
+};
+
 /** The provider needs to know which resources of other providers there are, and nothing of their translation. */
 const mappingOnly = {
   name: 'provider-uses-mapping',
@@ -61,6 +87,8 @@ module.exports = {
     ...layering,
     simulator,
     publicEngine,
+    noKindByName,
+    adapterKnowsNoKind,
     mappingOnly,
     {
       name: 'no-circular',

@@ -126,7 +126,7 @@ describe('the import order between folders', () => {
   });
 
   it('is refused when it is broken', async () => {
-    // A tree of a few files. One lets the base import the client, another lets the provider reach into the engine.
+    // A tree of a few files: the base imports the client, the engine a kind, and the provider an inner file of the engine.
     const planted = await mkdtemp(join(tmpdir(), 'proxwright-tidy-'));
     try {
       for (const name of ['node_modules', 'tsconfig.json', 'package.json']) {
@@ -136,10 +136,18 @@ describe('the import order between folders', () => {
         await mkdir(join(planted, 'src', folder), { recursive: true });
       await writeFile(join(planted, 'src/pve/client.ts'), 'export const client = 1;\n');
       await writeFile(join(planted, 'src/base/planted.ts'), "export { client } from '../pve/client.ts';\n");
-      await writeFile(join(planted, 'src/engine/session.ts'), 'export const session = 1;\n');
+      await mkdir(join(planted, 'src/kinds/vm'), { recursive: true });
+      await writeFile(join(planted, 'src/kinds/vm/steps.ts'), 'export type Steps = 1;\n');
+      await mkdir(join(planted, 'src/provider/adapter'));
+      const adapter = "export type { Steps } from '../../kinds/vm/steps.ts';\n";
+      await writeFile(join(planted, 'src/provider/adapter/planted.ts'), adapter);
+      const session = "import type { Steps } from '../kinds/vm/steps.ts';\nexport const session: Steps = 1;\n";
+      await writeFile(join(planted, 'src/engine/session.ts'), session);
       await writeFile(join(planted, 'src/provider/planted.ts'), "export { session } from '../engine/session.ts';\n");
       const { ok, output } = await cruise(planted);
       expect(ok).toBe(false);
+      expect(output).toContain('engine-knows-no-kind: src/engine/session.ts');
+      expect(output).toContain('adapter-knows-no-kind: src/provider/adapter/planted.ts');
       expect(output).toContain('provider-uses-public-engine: src/provider/planted.ts');
       expect(output).toContain('base-imports: src/base/planted.ts');
     } finally {

@@ -10,11 +10,10 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { isFamily, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { shellWord } from '../base/text/shell.ts';
-import type { Occupancy } from '../kinds/action.ts';
+import type { LastObserved, Occupancy } from '../kinds/action.ts';
 import type { Plan } from '../kinds/change.ts';
 import type { Rollout } from '../kinds/stack.ts';
 import type { Outage, Step } from '../kinds/step.ts';
-import type { VmObserved } from '../kinds/vm/observed.ts';
 import { waitOrder } from '../kinds/wait-order.ts';
 import type { ResourceOutcome } from '../state/events.ts';
 import { isStoreFailure } from '../state/store.ts';
@@ -173,7 +172,7 @@ class Execution {
   async #work(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
     const { rollout } = this.#input;
     const signal = this.#signal;
-    const observed: { last: VmObserved | undefined } = { last: undefined };
+    const observed: LastObserved = { last: undefined };
     const firstWait = steps.findIndex((step) => occupancyOf(step).kind === 'wait');
     const [work, waits] = firstWait < 0 ? [steps, []] : [steps.slice(0, firstWait), steps.slice(firstWait)];
     const hasStarted = await this.#inPlace(work, async () => {
@@ -205,7 +204,7 @@ class Execution {
     return onlyDestroys ? work() : this.#limits.places.run(work, this.#signal);
   }
 
-  async #runStep(step: Step, observed: { last: VmObserved | undefined }): Promise<void> {
+  async #runStep(step: Step, observed: LastObserved): Promise<void> {
     const { run } = this.#input;
     const signal = this.#signal;
     const { address } = step;

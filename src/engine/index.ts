@@ -3,12 +3,12 @@ export type { Address } from '../base/address.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from '../base/retry.ts';
 export type { PortProbe } from '../base/transport.ts';
 export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
+export { IdReservations } from '../kinds/ids.ts';
 export type { Observed } from '../kinds/observed.ts';
 export type { StackState } from '../kinds/recorded.ts';
 export type { Step } from '../kinds/step.ts';
 export type { Difference } from '../kinds/vm/diff/diff.ts';
 export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
-export { IdReservations } from '../kinds/vm/ids.ts';
 export type { VmRecord } from '../kinds/vm/record.ts';
 export {
   loadStack,

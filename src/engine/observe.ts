@@ -4,10 +4,8 @@ import type { ObserveContext, Secrets } from '../kinds/kind.ts';
 import type { GuestRow, NodeRow, Observed, Readable, StorageRow } from '../kinds/observed.ts';
 import { MAX_AGE_MS } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
-import { KINDS } from '../kinds/registry.ts';
+import { givenStack, KINDS, renamedState } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
-import { withGivenAddresses } from '../kinds/vm/plan/choices/given-addresses.ts';
-import { withMoves } from '../kinds/vm/plan/moves.ts';
 import type { Pve } from '../pve/client.ts';
 
 export interface ObserveInput {
@@ -44,7 +42,7 @@ export async function observe({
   snapshots,
   listed = [],
 }: ObserveInput): Promise<Observed> {
-  const stack = withGivenAddresses(declared, withMoves(declared, state));
+  const stack = givenStack(declared, renamedState(declared, state));
   const version = await pve.authenticate({ signal });
   const rows = await pve.cluster.resources({}, { signal, maxAgeMs: MAX_AGE_MS.guests });
   const guests = completed(guestsIn(rows), listed);
@@ -55,7 +53,7 @@ export async function observe({
   const context: ObserveContext = {
     pve,
     stack,
-    state: withMoves(stack, state),
+    state: renamedState(stack, state),
     signal,
     replace,
     secrets,

@@ -7,6 +7,7 @@ import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { type Change, PLAN_VERSION, type Plan, type PlannedWith, rollsOf } from '../kinds/change.ts';
 import { fingerprint, vmFingerprint } from '../kinds/fingerprint.ts';
+import { PlannedIds } from '../kinds/ids.ts';
 import type {
   DestroyContext,
   Kind,
@@ -21,13 +22,17 @@ import type {
 } from '../kinds/kind.ts';
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
-import { DESTROYED_BY_DEFAULT, KINDS, kindOfAddress, PLANNING_ORDER } from '../kinds/registry.ts';
+import {
+  DESTROYED_BY_DEFAULT,
+  givenStack,
+  KINDS,
+  kindOfAddress,
+  locatedStack,
+  PLANNING_ORDER,
+  renamedState,
+} from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
-import { withKnownNodes } from '../kinds/vm/placement/place.ts';
-import { withGivenAddresses } from '../kinds/vm/plan/choices/given-addresses.ts';
-import { PlannedIds } from '../kinds/vm/plan/choices/planned-ids.ts';
-import { withMoves } from '../kinds/vm/plan/moves.ts';
 
 export interface PlanInput extends PlanOptions {
   readonly stack: ResolvedStack;
@@ -69,17 +74,22 @@ interface PlannedKinds {
 /** Each kind sees the cluster, and the resources, as those before it will have left them. */
 function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
   const { secrets, only = [], replace = [] } = input;
-  let stack = withGivenAddresses(input.stack, withMoves(input.stack, input.state));
+  let stack = givenStack(input.stack, renamedState(input.stack, input.state));
   const plans = new Map<Kind, KindPlan>();
   const problems: Diagnostic[] = [];
   let { observed } = input;
   const context: Omit<PlanContext, 'stack' | 'observed' | 'planned'> = {
-    state: withMoves(stack, input.state),
+    state: renamedState(stack, input.state),
     recordedState: input.state,
     secrets,
     options: input,
     findings: { problems, neededBytes: new Map() },
-    ids: new PlannedIds({ stack, state: withMoves(stack, input.state), observed, isActive: input.chooseIds !== false }),
+    ids: new PlannedIds({
+      stack,
+      state: renamedState(stack, input.state),
+      observed,
+      isActive: input.chooseIds !== false,
+    }),
     isSelected: (address) => only.length === 0 || only.some((selector) => covers(selector, address)),
     isReplaced: (address) => replace.some((selector) => covers(selector, address)),
   };
@@ -125,14 +135,14 @@ export interface DestroyInput {
 /** The plan that takes a stack away: everything of ours, in the reverse order of its making. Pure. */
 export function planDestroy(input: DestroyInput): PlanResult {
   const { observed, running, only = [] } = input;
-  const stack = withKnownNodes(input.stack, withMoves(input.stack, input.state), observed);
+  const stack = locatedStack(input.stack, renamedState(input.stack, input.state), observed);
   const isSelected = (address: Address) =>
     only.length > 0
       ? only.some((selector) => covers(selector, address))
       : input.all === true || DESTROYED_BY_DEFAULT.has(kindOfAddress(address) as Kind); // no kind is in no set
   const context: DestroyContext = {
     stack,
-    state: withMoves(stack, input.state),
+    state: renamedState(stack, input.state),
     recordedState: input.state,
     observed,
     running,
@@ -183,8 +193,8 @@ function planAsked(
   ask: (kind: Kind, context: PlanSources & { isSelected(address: Address): boolean }) => KindPlan | undefined,
 ): PlanResult {
   const isSelected = (address: Address) => only.length === 0 || only.some((selector) => covers(selector, address));
-  const state = withMoves(sources.stack, sources.state);
-  const context = { ...sources, stack: withGivenAddresses(sources.stack, state), state, isSelected };
+  const state = renamedState(sources.stack, sources.state);
+  const context = { ...sources, stack: givenStack(sources.stack, state), state, isSelected };
   const plans = KINDS.flatMap((kind) => ask(kind, context) ?? []);
   const problems = plans.flatMap((plan) => plan.problems);
   if (problems.length > 0) return { ok: false, problems };

@@ -5,7 +5,6 @@
 import type { Address } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { StackState } from '../kinds/recorded.ts';
-import type { VmRecord } from '../kinds/vm/record.ts';
 import {
   foldEvents,
   JOURNAL_FORMAT,
@@ -61,7 +60,7 @@ export class RunMemory {
     return this.#state;
   }
 
-  vm(address: Address): VmRecord | undefined {
+  vm(address: Address): StackState['vms'][string] | undefined {
     return this.#state.vms[address];
   }
 

@@ -10,14 +10,13 @@ import type { Random } from '../base/random.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../base/retry.ts';
 import type { Secret } from '../base/secret.ts';
 import type { PortProbe } from '../base/transport.ts';
-import type { ActionDefinition, LastObserved } from '../kinds/action.ts';
-import type { FileContext, ImageSources } from '../kinds/image/steps.ts';
+import type { LastObserved } from '../kinds/action.ts';
+import type { GuestSigns } from '../kinds/guest-signs.ts';
+import type { IdReservations } from '../kinds/ids.ts';
+import type { AnyAction, StepContext } from '../kinds/kind.ts';
 import { actionNamed } from '../kinds/registry.ts';
 import type { Rollout } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
-import type { IdReservations } from '../kinds/vm/ids.ts';
-import type { GuestSigns } from '../kinds/vm/ready/signs.ts';
-import type { VmRecord } from '../kinds/vm/record.ts';
 import type { Pve } from '../pve/client.ts';
 import { isConnectionLost } from '../pve/index.ts';
 import type { VmPatch } from '../state/events.ts';
@@ -37,7 +36,7 @@ export interface RunDeps {
   readonly ids: IdReservations;
   readonly ports: PortProbe;
   /** Undefined where nothing is uploaded from here. */
-  readonly sources?: ImageSources | undefined;
+  readonly sources?: StepContext['imageSource'] | undefined;
   /** Undefined where no program of this machine runs. */
   readonly processes?: Processes | undefined;
   /** A step succeeded, and still something has to be said about its resource. */
@@ -95,7 +94,7 @@ function located(error: unknown, { address, action }: StepIdentity): unknown {
 }
 
 /** Plans are made of known actions only. */
-export function definitionOf({ action }: Pick<StepIdentity, 'action'>): ActionDefinition<never, FileContext> {
+export function definitionOf({ action }: Pick<StepIdentity, 'action'>): AnyAction {
   const definition = actionNamed(action);
   invariant(definition, `No action is called ${action}.`);
   return definition;
@@ -107,9 +106,9 @@ export function stepContext(
   step: StepIdentity,
   own: StepDeps,
   address: Address = step.address,
-): FileContext {
+): StepContext {
   const { memory, clock, random, log, rollout } = run;
-  const patch = (vm: Partial<VmRecord>): VmPatch => ({ address, vm: toJson(vm) });
+  const patch = (vm: Parameters<StepContext['learn']>[0]): VmPatch => ({ address, vm: toJson(vm) });
   return {
     pve: run.pve,
     clock,

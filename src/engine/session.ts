@@ -1,6 +1,7 @@
 /**
  * Work on a stack, from the lock to its release: settles what an earlier run left, plans, executes plans, and records the
- * result. Each executed plan is a run with its own journal.
+ * result. Each executed plan is a run with its own journal, unless an earlier plan of the session is still open: one that was
+ * canceled, or lost its connection, is continued in its journal.
  */
 import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
@@ -11,17 +12,13 @@ import type { Processes } from '../base/processes.ts';
 import type { Random } from '../base/random.ts';
 import type { PortProbe } from '../base/transport.ts';
 import { type Fingerprints, isEmpty, type Plan } from '../kinds/change.ts';
-import type { ImageSources } from '../kinds/image/steps.ts';
-import type { PlanOptions as KindPlanOptions } from '../kinds/kind.ts';
+import { GuestSigns } from '../kinds/guest-signs.ts';
+import { IdReservations } from '../kinds/ids.ts';
+import type { PlanOptions as KindPlanOptions, Secrets, StepContext } from '../kinds/kind.ts';
 import type { GuestRow, Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
-import { actionNamed, KINDS } from '../kinds/registry.ts';
+import { actionNamed, chosenNodes, KINDS, secretPathOf } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
-import type { ResolvedSecret } from '../kinds/vm/config/desired-config.ts';
-import { secretPathOf } from '../kinds/vm/fields/rows.ts';
-import { IdReservations } from '../kinds/vm/ids.ts';
-import { GuestSigns } from '../kinds/vm/ready/signs.ts';
-import { chosenNodes } from '../kinds/vm/steps.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
 import { closeRun, JournalWriter, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
@@ -47,7 +44,7 @@ export interface SessionDeps {
   readonly store: StateStore;
   readonly ports: PortProbe;
   /** Bytes of our own that go into images: local files and downloads. */
-  readonly sources?: ImageSources | undefined;
+  readonly sources?: StepContext['imageSource'] | undefined;
   /** Where hooks run. */
   readonly processes?: Processes | undefined;
   readonly signal: AbortSignal;
@@ -60,7 +57,7 @@ export interface SessionDeps {
 
 export interface SessionInput extends SessionDeps {
   readonly stack: ResolvedStack;
-  readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
+  readonly secrets: Secrets;
   readonly owner: Omit<LockOwner, 'runId' | 'since'>;
   /** Recorded at the start of each run. */
   readonly source?: RunSource;
@@ -109,7 +106,7 @@ export class Session {
       ports: input.ports,
       sources: input.sources,
       processes: input.processes,
-      secret: (address, key) => input.secrets.get(address)?.get(secretPathOf(key) ?? key)?.value,
+      secret: (address, key) => input.secrets.get(address)?.get(secretPathOf(key))?.value,
     };
   }
 

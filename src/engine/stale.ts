@@ -6,7 +6,6 @@ import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import type { Change, Fingerprints, Plan } from '../kinds/change.ts';
 import { fingerprint } from '../kinds/fingerprint.ts';
-import type { Difference } from '../kinds/vm/diff/diff.ts';
 import { printed } from './evidence/text.ts';
 import type { PlanResult } from './plan.ts';
 
@@ -104,7 +103,11 @@ function changeWords(before: Change | undefined, after: Change | undefined): str
   ];
 }
 
-function differenceWords(path: string, then: Difference | undefined, now: Difference | undefined): string[] {
+function differenceWords(
+  path: string,
+  then: Change['differences'][number] | undefined,
+  now: Change['differences'][number] | undefined,
+): string[] {
   if (then?.secret || now?.secret) return fingerprint(then) === fingerprint(now) ? [] : [`${path} changed`];
   if (!then && now) {
     return now.by === 'file'

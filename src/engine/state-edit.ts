@@ -9,7 +9,6 @@ import { advice, command } from '../base/hint.ts';
 import type { Random } from '../base/random.ts';
 import { closest } from '../base/text/closest.ts';
 import { emptyState, type StackState } from '../kinds/recorded.ts';
-import type { VmRecord } from '../kinds/vm/record.ts';
 import { openSteps, type RunSource } from '../state/events.ts';
 import { JournalWriter, nextRunId, unfinishedRuns } from '../state/journal.ts';
 import { withLineage } from '../state/recorded.ts';
@@ -77,7 +76,7 @@ async function editedState({ store, stackName }: EditDeps, { state }: EditOption
 }
 
 /** Renames `from` to `to` in the state; makes no requests. */
-export async function moveAddress(deps: EditDeps, from: string, to: string): Promise<VmRecord> {
+export async function moveAddress(deps: EditDeps, from: string, to: string): Promise<StackState['vms'][string]> {
   return editState(deps, async (memory) => {
     const vm = knownVm(memory.state, from);
     const taken = memory.state.vms[to];
@@ -101,7 +100,7 @@ export async function forgetAddress(
   deps: EditDeps,
   address: string,
   release?: (memory: RunMemory) => Promise<void>,
-): Promise<VmRecord | undefined> {
+): Promise<StackState['vms'][string] | undefined> {
   const { store, clock } = deps;
   return editState(
     deps,
@@ -152,7 +151,7 @@ export async function readStateIfSound(store: StateStore, stackName: string): Pr
   }
 }
 
-export function knownVm(state: StackState, address: string): VmRecord {
+export function knownVm(state: StackState, address: string): StackState['vms'][string] {
   const vm = state.vms[address];
   if (vm) return vm;
   const known = Object.keys(state.vms);

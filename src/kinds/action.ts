@@ -14,10 +14,10 @@ import type { PortProbe } from '../base/transport.ts';
 import type { Pve } from '../pve/client.ts';
 import type { Upid } from '../pve/wire/index.ts';
 import type { ChangeKind } from './change.ts';
+import type { GuestSigns } from './guest-signs.ts';
+import type { IdReservations } from './ids.ts';
 import type { HookMoment, HookStatus } from './outage.ts';
-import type { IdReservations } from './vm/ids.ts';
 import type { VmObserved } from './vm/observed.ts';
-import type { GuestSigns } from './vm/ready/signs.ts';
 import type { VmRecord } from './vm/record.ts';
 
 export interface ActionTimeouts {

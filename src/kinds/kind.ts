@@ -1,6 +1,6 @@
 /**
- * The contract of a kind: everything the engine and the command line know about images, PCI mappings, templates and VMs.
- * They go through the list in registry.ts and know no kind by name. `docs/development.md` says how to add one.
+ * The contract of a kind: everything the path of an apply knows about images, PCI mappings, templates, VMs and HA rules. It
+ * goes through the list in registry.ts and knows no kind by name. `docs/development.md` says how to add one.
  */
 import type { Address, AddressKind } from '../base/address.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
@@ -8,6 +8,7 @@ import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
 import type { ActionDefinition } from './action.ts';
 import type { Change, ChangeKind, HookChoice, NodeRoom, Plan } from './change.ts';
+import type { PlannedIds } from './ids.ts';
 import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
 import type { StackState } from './recorded.ts';
@@ -15,7 +16,6 @@ import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
 import type { ResolvedSecret } from './vm/config/desired-config.ts';
 import type { Findings } from './vm/plan/checks/checks.ts';
-import type { PlannedIds } from './vm/plan/choices/planned-ids.ts';
 import type { Cause, Need } from './vm/privileges/need.ts';
 
 export interface Kind {
@@ -38,11 +38,24 @@ export interface Kind {
   planSnapshots?(context: SnapshotContext): KindPlan;
   /** Resources that an interrupted run may have created although no open step says so, with the action that settles them. */
   unsettled(state: StackState): readonly { readonly address: string; readonly action: string }[];
+  /** The state with its resources under their present addresses in the file; absent if they cannot be renamed. Pure. */
+  renamed?(stack: ResolvedStack, state: StackState): StackState;
+  /** The stack with what earlier runs gave its resources, such as IP addresses from a range. Pure. */
+  given?(stack: ResolvedStack, state: StackState): ResolvedStack;
+  /** The stack with the nodes on which its resources are, for a plan that chooses none. Pure. */
+  located?(stack: ResolvedStack, state: StackState, observed: Observed): ResolvedStack;
+  /** By address, the nodes that the steps of a plan chose, so that the same plan can be made again. Pure. */
+  chosenNodes?(steps: readonly Step[]): Readonly<Record<string, string>>;
+  /** The field whose secret value is sent under this key of Proxmox. */
+  secretPath?(key: string): string | undefined;
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */
   needs(context: NeedsContext): readonly StepNeeds[];
 }
 
-export type AnyAction = ActionDefinition<never, FileContext>;
+/** What the engine hands to every action; each kind uses its part. */
+export type StepContext = FileContext;
+
+export type AnyAction = ActionDefinition<never, StepContext>;
 
 /** The words for a kind in output. */
 export interface KindWords {

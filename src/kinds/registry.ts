@@ -4,7 +4,11 @@ import type { Label } from './action.ts';
 import { haRuleKind } from './ha-rule/kind.ts';
 import { imageKind } from './image/kind.ts';
 import type { AnyAction, Kind } from './kind.ts';
+import type { Observed } from './observed.ts';
 import { pciMappingKind } from './pci-mapping/kind.ts';
+import type { StackState } from './recorded.ts';
+import type { ResolvedStack } from './stack.ts';
+import type { Step } from './step.ts';
 import { templateKind } from './template/kind.ts';
 import { vmKind } from './vm/kind.ts';
 
@@ -37,4 +41,29 @@ export function actionNames(): string[] {
 /** What people call the work of an action. */
 export function labelOf(action: string): Label {
   return actionNamed(action)?.label ?? 'configure';
+}
+
+/** The state with every resource under its present address in the file. */
+export function renamedState(stack: ResolvedStack, state: StackState): StackState {
+  return KINDS.reduce((result, kind) => kind.renamed?.(stack, result) ?? result, state);
+}
+
+/** The stack with what earlier runs gave its resources. */
+export function givenStack(stack: ResolvedStack, state: StackState): ResolvedStack {
+  return KINDS.reduce((result, kind) => kind.given?.(result, state) ?? result, stack);
+}
+
+/** The stack with the nodes on which its resources are. */
+export function locatedStack(stack: ResolvedStack, state: StackState, observed: Observed): ResolvedStack {
+  return KINDS.reduce((result, kind) => kind.located?.(result, state, observed) ?? result, stack);
+}
+
+/** By address, the nodes that a plan chose. */
+export function chosenNodes(steps: readonly Step[]): Readonly<Record<string, string>> {
+  return Object.assign({}, ...KINDS.map((kind) => kind.chosenNodes?.(steps)));
+}
+
+/** The field whose secret value is sent under this key, or the key itself. */
+export function secretPathOf(key: string): string {
+  return KINDS.flatMap((kind) => kind.secretPath?.(key) ?? [])[0] ?? key;
 }

@@ -11,6 +11,7 @@ import type { ResolvedStack } from '../../kinds/stack.ts';
 import type { ResolvedSecret } from '../../kinds/vm/config/desired-config.ts';
 import { drivesOf } from '../../kinds/vm/config/disks.ts';
 import { candidatesOf } from '../../kinds/vm/placement/candidates.ts';
+import { unfinishedMachines } from '../../kinds/vm/unfinished.ts';
 import type { Pve } from '../../pve/client.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
 import { observe } from '../observe.ts';
@@ -18,7 +19,6 @@ import { foresee, type PlanResult, planStack } from '../plan.ts';
 import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
-import { unfinishedMachines } from '../unfinished.ts';
 import {
   type DownloadAnswer,
   type Examination,

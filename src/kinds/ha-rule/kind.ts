@@ -1,10 +1,13 @@
 /** HA rules keep a failover to what `placement` says. They are derived from the VMs of a stack and recorded nowhere. */
+import { hasCode } from '../../base/errors.ts';
 import { counted } from '../../base/values/units.ts';
-import type { Kind, NeedsContext, StepNeeds } from '../kind.ts';
+import type { Kind, NeedsContext, ObserveContext, StepNeeds } from '../kind.ts';
+import { MAX_AGE_MS, type Observed } from '../observed.ts';
 import type { Step } from '../step.ts';
+import { isHaPath } from '../vm/ha.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
 import { keepRule, leaveRule, ruleNeeds } from './actions.ts';
-import { observeRules } from './observe.ts';
+import { ruleBook } from './book.ts';
 import { planDestroyedRules, planRules } from './plan.ts';
 import { isRuleStep, KEEP_RULE, LEAVE_RULE, type RuleStep } from './rule.ts';
 
@@ -27,6 +30,21 @@ export const haRuleKind: Kind = {
   unsettled: () => [],
   needs,
 };
+
+/** The HA rules of the cluster, or its groups before Proxmox VE 9, where the file or the state mentions `ha`. */
+async function observeRules({ pve, stack, state, signal }: ObserveContext): Promise<Pick<Observed, 'haRules'>> {
+  const isMentioned =
+    stack.vms.some(({ fields }) => fields.ha !== undefined) ||
+    Object.values(state.vms).some(({ lastApplied }) => Object.keys(lastApplied).some(isHaPath));
+  if (!isMentioned) return {};
+  try {
+    const book = ruleBook(pve, await pve.authenticate({ signal }));
+    return { haRules: { ok: true, value: await book.list({ signal, maxAgeMs: MAX_AGE_MS.guests }) } };
+  } catch (error) {
+    if (!hasCode(error, 'PRIVILEGE_MISSING')) throw error;
+    return { haRules: { ok: false, needs: 'Sys.Audit on /' } };
+  }
+}
 
 function changeOf(step: RuleStep): 'create' | 'update' | 'delete' {
   if (step.action === LEAVE_RULE) return step.input.removes ? 'delete' : 'update';

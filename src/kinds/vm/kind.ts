@@ -2,13 +2,18 @@
 
 import type { Kind } from '../kind.ts';
 import { VM_ACTIONS } from './actions/index.ts';
+import { secretPathOf } from './fields/rows.ts';
 import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe/observe.ts';
+import { withKnownNodes } from './placement/place.ts';
+import { withGivenAddresses } from './plan/choices/given-addresses.ts';
+import { withMoves } from './plan/moves.ts';
 import { planVms } from './plan/plan.ts';
 import { destroyMachines } from './plan/removal.ts';
 import { needsOfMachines } from './privileges/needs.ts';
 import { planRelocation } from './relocate/plan.ts';
 import { planSnapshots } from './snapshot/plan.ts';
+import { chosenNodes } from './steps.ts';
 
 export const vmKind: Kind = {
   prefixes: ['vm', 'kept', 'replaced'],
@@ -30,5 +35,10 @@ export const vmKind: Kind = {
     Object.entries(vms).flatMap(([address, { phase }]) =>
       phase === 'creating' ? [{ address, action: 'vm.create' }] : [],
     ),
+  renamed: withMoves,
+  given: withGivenAddresses,
+  located: withKnownNodes,
+  chosenNodes,
+  secretPath: secretPathOf,
   needs: needsOfMachines,
 };

@@ -8,7 +8,7 @@ import type { FieldRow } from '../../../src/kinds/fields/field-table.ts';
 import { wordsOfText } from '../../../src/kinds/fields/words.ts';
 import { WIRE_ROWS, type WireRow } from '../../../src/kinds/vm/fields/rows.ts';
 import { type ConfigSubject, writeNeeds } from '../../../src/kinds/vm/privileges/config.ts';
-import { privilegeRules } from '../../../src/kinds/vm/privileges/rules.ts';
+import { privilegeRules } from '../../../src/kinds/vm/privileges/need.ts';
 import { describeConfigKey, formatOfKey } from '../../../src/pve/wire/index.ts';
 import { API_FACTS } from '../../../src/simulator/schema/api-facts.generated.ts';
 import { apiOf } from '../../../src/simulator/schema/api-of-release.ts';

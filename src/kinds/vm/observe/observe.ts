@@ -7,6 +7,7 @@ import { type Address, covers } from '../../../base/address.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
+import { PlannedIds } from '../../ids.ts';
 import type { ObserveContext } from '../../kind.ts';
 import { machinesOf } from '../../machines.ts';
 import {
@@ -30,7 +31,6 @@ import { newAddresses } from '../plan/checks/addresses.ts';
 import { possibleClaimants } from '../plan/checks/lost-vms.ts';
 import { namesNewPlaces } from '../plan/checks/new-places.ts';
 import { givesCpuModel, isCustomModel } from '../plan/checks/processors.ts';
-import { PlannedIds } from '../plan/choices/planned-ids.ts';
 import { followsTemplate } from '../plan/replace/template-change.ts';
 import type { VmRecord } from '../record.ts';
 import { observeSnapshots, withoutSnapshots } from '../snapshot/observe.ts';

@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Hint } from '../../../base/hint.ts';
 import type { Change } from '../../change.ts';
+import type { PlannedIds } from '../../ids.ts';
 import type { PlanContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
@@ -21,7 +22,6 @@ import { seedFieldsOf } from '../seed/fields.ts';
 import { seedPlace } from '../seed/seed-place.ts';
 import { vmStep } from '../steps.ts';
 import { whereOf } from '../where.ts';
-import type { PlannedIds } from './choices/planned-ids.ts';
 import type { Carried } from './replace/carried.ts';
 
 export interface VmPlanInput {

@@ -2,6 +2,7 @@
  * What a request needs, as data: privileges on paths of the access control tree, or a login that no token can replace.
  * Differences between releases are rules.
  */
+import { behaves, privilegesOf, type ServerVersion } from '../../../pve/compatibility.ts';
 
 /** At least one; any one of them is enough. */
 export type OneOf<Item> = readonly [Item, ...Item[]];
@@ -53,6 +54,15 @@ export interface PrivilegeRules {
   readonly cpuModels: 'mapping' | 'nodes';
   /** Whether users other than root may give a VM a random number generator. */
   readonly randomNumbers: boolean;
+}
+
+export function privilegeRules(server: ServerVersion): PrivilegeRules {
+  return {
+    agent: privilegesOf(server).has('VM.Monitor') ? 'VM.Monitor' : 'VM.GuestAgent',
+    tagsOfNewVms: behaves(server, 'tags of new VMs checked'),
+    cpuModels: behaves(server, 'processor models with paths') ? 'mapping' : 'nodes',
+    randomNumbers: behaves(server, 'random number generators for everybody'),
+  };
 }
 
 export function need(privileges: string | OneOf<string>, paths: OneOf<AclPath>, cause: Cause): PrivilegeNeed {

@@ -15,8 +15,7 @@ import type { ReserveInput, VmActionName } from '../steps.ts';
 import { fieldFinder } from './field-finder.ts';
 import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from './forecast.ts';
 import { laterNeeds } from './lifecycle.ts';
-import type { Need, PrivilegeRules } from './need.ts';
-import { privilegeRules } from './rules.ts';
+import { type Need, type PrivilegeRules, privilegeRules } from './need.ts';
 import { STEP_PRIVILEGES, type StepContext } from './steps.ts';
 
 export function needsOfMachines(context: NeedsContext): StepNeeds[] {

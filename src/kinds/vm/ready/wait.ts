@@ -10,10 +10,10 @@ import type { Logger } from '../../../base/log.ts';
 import type { PortProbe } from '../../../base/transport.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import type { Pve } from '../../../pve/index.ts';
+import type { GuestSigns } from '../../guest-signs.ts';
 import type { NicAddresses } from './addresses.ts';
 import type { ReadyChecks, ReadyTarget } from './checks.ts';
 import { type Look, type Looks, looksFor, type Miss, notReady } from './looks.ts';
-import type { GuestSigns } from './signs.ts';
 
 export interface ReadyContext {
   readonly pve: Pve;

@@ -1,16 +1,48 @@
 /**
- * Which IDs the machines of a plan get. Proxmox reserves nothing, so apply may have to choose again; until then a plan shows
- * what it will use. Also used while the cluster is read, to know which IDs to ask about. Pure.
+ * Which IDs machines get. Proxmox reserves nothing before a clone's task runs, so VMs that are created at the same time would
+ * all get the same "next free" ID: a plan chooses (`PlannedIds`), and a run reserves (`IdReservations`). IDs taken by other
+ * clients show when Proxmox refuses a request; then the run chooses again.
  */
-import type { Diagnostic } from '../../../../base/diagnostics.ts';
-import { ProxwrightError } from '../../../../base/errors.ts';
-import { counted } from '../../../../base/values/units.ts';
-import { VMID_MAX } from '../../../../pve/index.ts';
-import { machinesOf } from '../../../machines.ts';
-import type { Observed } from '../../../observed.ts';
-import type { StackState } from '../../../recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../../stack.ts';
-import { whereOf } from '../../where.ts';
+import type { Address } from '../base/address.ts';
+import type { Diagnostic } from '../base/diagnostics.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import { counted } from '../base/values/units.ts';
+import { VMID_MAX } from '../pve/index.ts';
+import { machinesOf } from './machines.ts';
+import type { Observed } from './observed.ts';
+import type { StackState } from './recorded.ts';
+import type { ResolvedStack, ResolvedVm } from './stack.ts';
+import { whereOf } from './vm/where.ts';
+
+/** IDs reserved within a run. */
+export class IdReservations {
+  readonly #taken: Set<number>;
+  readonly #holders = new Map<number, Address>();
+
+  /** `taken`: ids that were in use when the run started. */
+  constructor(taken: Iterable<number> = []) {
+    this.#taken = new Set(taken);
+  }
+
+  /** False if the id is taken; reserving an id twice for the same address succeeds. */
+  reserve(vmid: number, address: Address): boolean {
+    const holder = this.#holders.get(vmid);
+    if (holder !== undefined) return holder === address;
+    if (this.#taken.has(vmid)) return false;
+    this.#holders.set(vmid, address);
+    return true;
+  }
+
+  /** Another client has it. */
+  markTaken(vmid: number): void {
+    this.#holders.delete(vmid);
+    this.#taken.add(vmid);
+  }
+
+  holderOf(vmid: number): Address | undefined {
+    return this.#holders.get(vmid);
+  }
+}
 
 export interface PlannedIdsInput {
   readonly stack: Pick<ResolvedStack, 'templates' | 'vms'>;
@@ -20,6 +52,7 @@ export interface PlannedIdsInput {
   readonly isActive?: boolean;
 }
 
+/** The choice of a plan. Also used while the cluster is read, to know which IDs to ask about. Pure. */
 export class PlannedIds {
   readonly #input: PlannedIdsInput;
   /** IDs that the file gives to one machine, that the state records, or that were chosen. */

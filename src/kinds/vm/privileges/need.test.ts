@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { privilegeRules } from './rules.ts';
+import { privilegeRules } from './need.ts';
 
 describe('privilegeRules', () => {
   it('depends on the release', () => {

@@ -3,9 +3,9 @@
  * one took to answer, and the list of a node's VMs, which shows who runs and whose NIC has sent a packet. One list serves all
  * waits on that node.
  */
-import type { Clock, Ticks } from '../../../base/clock.ts';
-import { ProxwrightError } from '../../../base/errors.ts';
-import type { Pve, VmEntry } from '../../../pve/index.ts';
+import type { Clock, Ticks } from '../base/clock.ts';
+import { ProxwrightError } from '../base/errors.ts';
+import type { Pve, VmEntry } from '../pve/index.ts';
 
 /** No guest answers sooner after its start. */
 const LEAST_BOOT_MS = 5_000;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { vmAddress } from '../../base/address.ts';
+import { vmAddress } from '../base/address.ts';
 import { IdReservations } from './ids.ts';
 
 const [a, b] = [vmAddress('a'), vmAddress('b')];

@@ -2,11 +2,11 @@
  * Machines that an unfinished run was creating. Only apply finds out what became of them, so a command that only looks leaves
  * them out of its plan. A lock that no task holds is known now, and the plan refuses it by name.
  */
-import { machinesOf } from '../kinds/machines.ts';
-import type { Observed } from '../kinds/observed.ts';
-import type { StackState } from '../kinds/recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../kinds/stack.ts';
-import { isStuck } from '../kinds/vm/lock.ts';
+import { machinesOf } from '../machines.ts';
+import type { Observed } from '../observed.ts';
+import type { StackState } from '../recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../stack.ts';
+import { isStuck } from './lock.ts';
 
 export function unfinishedMachines(stack: ResolvedStack, state: StackState, observed: Observed): ResolvedVm[] {
   return machinesOf(stack).filter(({ address }) => {
