@@ -78,6 +78,25 @@ describe('a plan says what it will not change', () => {
     ]);
   });
 
+  it('quotes the address of a group member in the command that would replace it', async () => {
+    const scene = new Scene();
+    const group = WITH_DATA.replace('vmid: 420', 'vmids: 420-421').replace('name: web', `name: "web-\${number}"`);
+    const text = group.replace('  web:\n', '  web:\n    count: 1\n');
+    expect(failuresOf(await scene.apply(text))).toEqual([]);
+    const end = await scene.plan(text.replace('template: ubuntu-24.04', 'template: talos'));
+    const notes = end.kind === 'ended' ? end.plan.changes.flatMap(({ notes: all = [] }) => all) : [];
+    expect(notes.join()).toContain(`(--replace 'vm.web[1]')`);
+  });
+
+  it('says that the file no longer sets a field, not that it sets one', async () => {
+    const scene = await made();
+    const end = await scene.plan(stack(''));
+    expect(end.kind === 'ended' && end.plan.changes[0]).toMatchObject({
+      reason: 'The file no longer sets some fields. Proxwright records that and changes nothing.',
+      unmanaged: ['disks.scsi1.size', 'disks.scsi1.storage'],
+    });
+  });
+
   it('shows pool, target storage and the storage that inherited disks get', async () => {
     const text = WITH_DATA.replace('vmid: 420', 'vmid: 430')
       .replace('power: stopped', 'power: stopped\n    pool: lab')

@@ -60,6 +60,17 @@ describe('a plan for many equal VMs', () => {
     expect(lines(noted(1), noted(2)).join('\n')).not.toContain('same as above');
   });
 
+  it('says what differs also where the name of a VM is a number that its fields have as well', () => {
+    const numbered = (number: number) =>
+      web(number, { name: `${number}`, differences: [set('name', 'base', `${number}`), set('cpu.cores', 4, number)] });
+    expect(lines(numbered(1), numbered(2))).toContainEqual(expect.stringContaining('same as above, cpu.cores 4 → 2'));
+  });
+
+  it('folds notes that name the VM itself', () => {
+    const noted = (number: number) => web(number, { notes: [`To follow, replace it (--replace 'vm.web[${number}]')`] });
+    expect(lines(noted(1), noted(2))).toContainEqual(expect.stringContaining('same as above, nics'));
+  });
+
   it.each<[string, Partial<Change>]>([
     ['fields', { differences: [set('name', 'base', 'web-2'), set('cpu.cores', 1, 2), set('tags', null, 'x')] }],
     ['a reason', { reason: 'It is a full clone of other (9001 on pve1).' }],

@@ -14,6 +14,7 @@ export interface ShownChange {
   /** What is compared beside the lines: the kind of change and its verb. */
   readonly sort: string;
   readonly name: string;
+  readonly address: string;
   readonly lines: readonly ChangeLine[];
   /** The lines in colour. */
   readonly painted: readonly string[];
@@ -45,9 +46,18 @@ function exceptionsFrom(model: ShownChange, change: ShownChange): string[] | und
   const exceptions: string[] = [];
   for (const [index, line] of change.lines.entries()) {
     const other = model.lines[index];
-    if (line.text.replaceAll(change.name, '') === other?.text.replaceAll(model.name, '')) continue;
-    if (!line.field || line.field.path !== other?.field?.path) return undefined;
-    exceptions.push(`${line.field.path} ${line.field.value}`);
+    const path = line.field?.path;
+    if (!other || path !== other.field?.path) return undefined;
+    // The name is in the title. Any other value counts as it is: a VM may be called 2 and have 2 cores.
+    if (path === 'name' || line.text === other.text) continue;
+    if (line.field) exceptions.push(`${line.field.path} ${line.field.value}`);
+    else if (anonymous(line, change) !== anonymous(other, model)) return undefined;
   }
   return exceptions;
+}
+
+/** A line without the address and the name of its VM. A name without a letter could be any number in the line. */
+function anonymous({ text }: ChangeLine, { name, address }: ShownChange): string {
+  const unaddressed = text.replaceAll(address, '…');
+  return /[a-z]/i.test(name) ? unaddressed.replaceAll(name, '…') : unaddressed;
 }

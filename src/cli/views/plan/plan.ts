@@ -103,7 +103,7 @@ export function renderChanges(plan: Plan, changes: readonly Change[], paint: Pai
     const [title = '', ...painted] = renderChange(change, paint, steps);
     const lines = linesBelow(change, plainPaint, steps);
     const sort = `${change.kind} ${verbOf(change, steps)}`;
-    return { title, sort, name: change.name, lines, painted };
+    return { title, sort, name: change.name, address: change.address, lines, painted };
   });
   return foldChanges(blocks, paint);
 }

@@ -90,6 +90,7 @@ export function planExisting(
     : prepared;
   const steps = carried ? chained(withoutHolder(vm, carried, [...takingSteps(vm, carried), ...finished])) : finished;
   const kind = isCreationUnfinished(recorded) ? 'complete' : steps.length > 0 ? 'update' : 'none';
+  const unmanaged = diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path));
   return {
     change: {
       address: vm.address,
@@ -97,10 +98,10 @@ export function planExisting(
       name: vm.fields.name,
       node: actual.node,
       vmid: actual.vmid,
-      reason: isUnfinished(recorded) ? unfinishedReason(kind) : existingReason(kind, differences, steps),
+      reason: isUnfinished(recorded) ? unfinishedReason(kind) : existingReason(kind, differences, unmanaged, steps),
       differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
-      unmanaged: diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path)),
+      unmanaged,
       restartPending: input.mayRestart ? [] : [...pendingAfter(actual, diff), ...postponed],
       restarts: steps.some(isRestart),
       ...removedVolumes(removed, values),
@@ -192,13 +193,21 @@ function pendingAfter(
   return [...diff.restartPending, ...planned];
 }
 
-function existingReason(kind: Change['kind'], differences: readonly Difference[], steps: readonly Step[]): string {
+function existingReason(
+  kind: Change['kind'],
+  differences: readonly Difference[],
+  unmanaged: readonly string[],
+  steps: readonly Step[],
+): string {
   if (kind === 'none') return 'It matches the file.';
   if (differences.length === 0) {
     if (steps.some(({ action }) => action === 'vm.unhold')) return 'An earlier run did not finish replacing it.';
-    return steps.every(({ action }) => action === 'vm.verify' || action === 'vm.ha')
-      ? 'The file now sets values that the VM already has. Proxwright records them and changes nothing.'
-      : 'Its power state or node changes.';
+    if (steps.some(({ action }) => action !== 'vm.verify' && action !== 'vm.ha')) {
+      return 'Its power state or node changes.';
+    }
+    return unmanaged.length > 0
+      ? 'The file no longer sets some fields. Proxwright records that and changes nothing.'
+      : 'The file now sets values that the VM already has. Proxwright records them and changes nothing.';
   }
   const by = new Set(differences.map((difference) => difference.by));
   if (by.size === 1 && by.has('others')) return 'It was changed outside Proxwright since the last apply.';

@@ -3,6 +3,7 @@
  * created. Pure.
  */
 import { nodeCommand } from '../../../base/text/node-command.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
@@ -35,7 +36,7 @@ function templateNote({ address, fields }: ResolvedVm, { source }: VmRecord, { g
   const [now] = candidates;
   const next = now ? `${now.name ?? reference} (${now.vmid})` : String(reference);
   return [
-    `made from template ${source.reference} (${source.vmid}); the template is now ${next}. The VM stays as it is. To follow, replace it (--replace ${address}), which destroys its disks except those with keep: true, or let its group follow (update.replace: when_template_changes)`,
+    `made from template ${source.reference} (${source.vmid}); the template is now ${next}. The VM stays as it is. To follow, replace it (--replace ${shellWord(address)}), which destroys its disks except those with keep: true, or let its group follow (update.replace: when_template_changes)`,
   ];
 }
 
