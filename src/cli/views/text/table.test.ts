@@ -22,6 +22,18 @@ describe('a table', () => {
     ]);
   });
 
+  it('keeps the first column whole as long as the others can be narrower', () => {
+    const head = ['run', 'began', 'command'];
+    const rows = [
+      ['20261118T082627Z-52db35', '2026-11-18T08:26:28Z', 'apply'],
+      ['20261118T082641Z-4b7b03', '2026-11-18T08:26:42Z', 'apply'],
+    ];
+    const [, one, other] = renderTable(head, rows, terminal(45));
+    expect(one).toBe('20261118T082627Z-52db35  2026-11-18…  apply');
+    expect(other).toContain('20261118T082641Z-4b7b03');
+    expect(renderTable(head, rows, terminal(30))[1]).toBe('20261118T0…  2026-11…  apply');
+  });
+
   it.each([200, 80, 60, 40])('stays within %d columns', (columns) => {
     for (const line of renderTable(HEAD, ROWS, terminal(columns))) expect(line.length).toBeLessThanOrEqual(columns);
   });

@@ -19,14 +19,16 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
   return [paint('bold', title), ...more, ...body.flatMap((row) => rowLines(row, widths))];
 }
 
-/** Takes columns from the widest one until the row fits. */
+/** Narrows the widest column until the row fits. The first one comes last: it says which row it is, and is typed again. */
 function fitted(needed: readonly number[], width = Number.POSITIVE_INFINITY): number[] {
   const widths = [...needed];
   const total = () => widths.reduce((sum, each) => sum + each, GAP.length * (widths.length - 1));
-  while (total() > width) {
-    const widest = Math.max(...widths);
-    if (widest <= NARROWEST) break;
-    widths[widths.indexOf(widest)] = widest - 1;
+  for (const first of [1, 0]) {
+    while (total() > width) {
+      const widest = Math.max(...widths.slice(first));
+      if (widest <= NARROWEST) break;
+      widths[widths.indexOf(widest, first)] = widest - 1;
+    }
   }
   return widths;
 }
