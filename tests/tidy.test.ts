@@ -47,7 +47,7 @@ const DOORS: readonly { readonly name: string; readonly pattern: RegExp; readonl
     name: 'the network',
     pattern: /\bfetch\(|from '(undici|node:https?|node:net|node:tls|node:dns|node:dgram)'/,
     allowed:
-      /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/state\/shared\/http-exchange\.ts$|^src\/local\/(port-probe|image-download|aws-credentials)\.ts$|^src\/provider\/host\/|^src\/ui\/(server\/server|page\/ask)\.tsx?$/,
+      /^src\/pve\/http\/|^src\/simulator\/http\/|^src\/state\/shared\/http-exchange\.ts$|^src\/local\/(port-probe|image-download|aws-credentials)\.ts$|^src\/provider\/host\/|^src\/ui\/(server\/serve|page\/ask)\.tsx?$/,
   },
   {
     name: 'the file system',

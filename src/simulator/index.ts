@@ -11,8 +11,16 @@ export { type Clock, scaledClock, systemClock } from '../base/clock.ts';
 export { type Random, seededRandom, systemRandom } from '../base/random.ts';
 export { VirtualClock } from '../base/virtual-clock.ts';
 export { createSimulator, type Simulator, type SimulatorOptions } from './core/simulator.ts';
+export { FAULT_DESCRIPTIONS, type FaultDescription } from './faults/described.ts';
 export { combineFaults, type Faults } from './faults/faults.ts';
-export { type FaultPlan, ruleFaults, type Strike, seededFaults } from './faults/plan.ts';
+export {
+  type FaultBoard,
+  type FaultPlan,
+  type FaultSwitch,
+  ruleFaults,
+  type Strike,
+  seededFaults,
+} from './faults/plan.ts';
 export {
   ALL_FAULT_KINDS,
   FAULT_KINDS,
@@ -22,7 +30,7 @@ export {
   parseRuleFile,
   TRANSFER_FAULT_KINDS,
 } from './faults/rule.ts';
-export { parseShortForm } from './faults/short-form.ts';
+export { parseShortForm, printShortForm } from './faults/short-form.ts';
 export { createCertificate, type ServerCertificate, type SimulatorServer, serveSimulator } from './http/server.ts';
 export { buildWorld } from './world/build-world.ts';
 export { loadWorld } from './world/load-world.ts';

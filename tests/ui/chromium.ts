@@ -1,6 +1,7 @@
 /** A real browser for the tests of the page: Debian's Chromium, driven by playwright-core. */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const PATHS = [
@@ -40,6 +41,20 @@ export async function openPage(
   page.on('pageerror', (error) => complaints.push(error.message));
   await page.goto(link);
   return { context, page, complaints };
+}
+
+/** Opens a view with the keyboard alone, and waits until it has been read. */
+export async function visit(page: Page, view: string): Promise<void> {
+  await page.getByRole('link', { name: view, exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: view }).waitFor();
+  await page.locator('main [aria-busy=true]').waitFor({ state: 'detached' });
+}
+
+/** Keeps a picture for people, where they ask for it: PROXWRIGHT_SHOTS names the directory. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  const directory = process.env.PROXWRIGHT_SHOTS;
+  if (directory !== undefined) await page.screenshot({ path: join(directory, `${name}.png`) });
 }
 
 /** Evaluated and not inserted: the policy of the page would refuse it, rightly. */

@@ -14,7 +14,7 @@ import type { Chart } from '../../src/ui/picture/chart.ts';
 import { servePage } from '../../src/ui/server/server.ts';
 import type { PageSource } from '../../src/ui/server/source.ts';
 import { type Bench, openBench } from '../simulation/support/command-bench.ts';
-import { launch, NO_CHROMIUM, openPage, seriousFindings } from './chromium.ts';
+import { launch, NO_CHROMIUM, openPage, seriousFindings, shoot, visit } from './chromium.ts';
 
 const STACK = `version: 1
 stack: lab
@@ -67,15 +67,9 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
     const served = await serve(bench);
     const opened = await openPage(browser, served.link);
     const { page, complaints } = opened;
-    const visit = async (view: string) => {
-      await page.getByRole('link', { name: view, exact: true }).focus();
-      await page.keyboard.press('Enter');
-      await page.getByRole('heading', { level: 1, name: view }).waitFor();
-      await page.locator('main [aria-busy=true]').waitFor({ state: 'detached' });
-    };
-    await visit('Plan');
+    await visit(page, 'Plan');
     await page.getByText('2 of 2 differ from the file').waitFor();
-    await visit('Live');
+    await visit(page, 'Live');
     await page.getByText('No run has been recorded yet').waitFor();
     const apply = bench.run((deps) => runApply(undefined, { yes: true }, deps));
     await page.locator('svg [data-address="vm.db"]').waitFor();
@@ -87,19 +81,19 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
     expect((await apply).code).toBe(0);
     await page.getByLabel('of').selectOption('vm.web');
     expect(await page.getByRole('region', { name: 'Log lines' }).textContent()).not.toContain('vm.db');
-    await visit('Cluster');
+    await visit(page, 'Cluster');
     await page.getByText('vm.web').waitFor();
-    await visit('Plan');
+    await visit(page, 'Plan');
     await page.getByText('No changes: 2 of 2 match the file.').waitFor();
     expect((await bench.run((deps) => runApply(undefined, { yes: true }, deps))).code).toBe(0);
     await bench.outside.node('pve1').vm(602).config.put({ tags: 'by-hand' });
-    await visit('Drift');
+    await visit(page, 'Drift');
     await page.getByRole('row', { name: /tags.*by-hand.*web/ }).waitFor();
-    await visit('Outputs');
+    await visit(page, 'Outputs');
     await page.getByRole('button', { name: /^Copy: vms/ }).waitFor();
-    await visit('Doctor');
+    await visit(page, 'Doctor');
     await page.locator('.findings li').first().waitFor();
-    await visit('Runs');
+    await visit(page, 'Runs');
     await page.locator('tbody a').first().focus();
     await page.keyboard.press('Enter');
     await page.locator('svg [data-address="vm.web"]').waitFor();
@@ -117,11 +111,9 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
     const opened = await openPage(browser, served.link, scheme);
     const found: string[] = [];
     for (const view of VIEWS) {
-      await opened.page.getByRole('link', { name: view, exact: true }).click();
-      await opened.page.getByRole('heading', { level: 1, name: view }).waitFor();
-      await opened.page.locator('main [aria-busy=true]').waitFor({ state: 'detached' });
-      if (process.env.PROXWRIGHT_SHOTS)
-        await opened.page.screenshot({ path: `${process.env.PROXWRIGHT_SHOTS}/${view}-${scheme}.png` });
+      await visit(opened.page, view);
+      if (view === 'Live') await opened.page.locator('svg [data-address="vm.web"]').waitFor();
+      await shoot(opened.page, `${view}-${scheme}`);
       found.push(...(await seriousFindings(opened)).map((each) => `${view}: ${each}`));
     }
     expect(found).toEqual([]);
@@ -187,7 +179,7 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
     });
     const opened = await openPage(browser, `${server.link}#/lab/live`);
     await opened.page.locator('svg [data-address="vm.worker[300]"]').waitFor();
-    if (process.env.PROXWRIGHT_SHOTS) await opened.page.screenshot({ path: `${process.env.PROXWRIGHT_SHOTS}/300.png` });
+    await shoot(opened.page, '300');
     expect(await seriousFindings(opened)).toEqual([]);
     await opened.context.close();
     await server.close();

@@ -5,7 +5,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { PAGE } from '../../src/ui/page.generated.ts';
-import { type PageServer, servePage } from '../../src/ui/server/server.ts';
+import type { PageServer } from '../../src/ui/server/serve.ts';
+import { servePage } from '../../src/ui/server/server.ts';
 import type { PageSource } from '../../src/ui/server/source.ts';
 
 interface Got {

@@ -1,4 +1,4 @@
-/** Builds the page of `proxwright ui` from its sources into one text: script and style, bundled and minified. */
+/** Builds the pages of `ui` and `sim --ui` from their sources into one text: scripts and style, bundled and minified. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, transform } from 'esbuild';
@@ -26,9 +26,25 @@ const ICON =
 
 /** The text of `src/ui/page.generated.ts`. */
 export async function builtPage(): Promise<string> {
+  const sheet = `${await readFile(join(ROOT, 'src/ui/page/page.css'), 'utf8')}${timelineStyle()}`;
+  const { code } = await transform(sheet, { loader: 'css', minify: true });
+  const page = { html: HTML, icon: ICON, style: code, script: await script('src/ui/page/main.tsx') };
+  const lines = Object.entries(page).map(([name, text]) => `  ${name}: ${JSON.stringify(text)},`);
+  const simulated = JSON.stringify(await script('src/ui/page/sim/main.tsx'));
+  return [
+    '/** Generated from src/ui/page by `npm run page`. Do not edit. */',
+    '/** The page of `ui`. */',
+    `export const PAGE = {\n${lines.join('\n')}\n};`,
+    '/** The page of `sim --ui`. */',
+    `export const SIMULATED_PAGE = {\n  ...PAGE,\n  script: ${simulated},\n};`,
+    '',
+  ].join('\n');
+}
+
+async function script(entry: string): Promise<string> {
   const { outputFiles } = await build({
     absWorkingDir: ROOT,
-    entryPoints: ['src/ui/page/main.tsx'],
+    entryPoints: [entry],
     bundle: true,
     minify: true,
     write: false,
@@ -39,9 +55,5 @@ export async function builtPage(): Promise<string> {
     legalComments: 'none',
     logLevel: 'warning',
   });
-  const sheet = `${await readFile(join(ROOT, 'src/ui/page/page.css'), 'utf8')}${timelineStyle()}`;
-  const { code } = await transform(sheet, { loader: 'css', minify: true });
-  const page = { html: HTML, icon: ICON, script: outputFiles[0]?.text ?? '', style: code };
-  const lines = Object.entries(page).map(([name, text]) => `  ${name}: ${JSON.stringify(text)},`);
-  return `/** Generated from src/ui/page by \`npm run page\`. Do not edit. */\nexport const PAGE = {\n${lines.join('\n')}\n};\n`;
+  return outputFiles[0]?.text ?? '';
 }

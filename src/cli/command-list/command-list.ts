@@ -21,6 +21,7 @@ import {
   YES,
 } from '../options.ts';
 import { REHEARSE } from './rehearse-command.ts';
+import { SIMULATOR_COMMANDS } from './simulator-commands.ts';
 import { SNAPSHOT_COMMANDS } from './snapshot-commands.ts';
 import { STATE_COMMAND } from './state-command.ts';
 import { TAKING_OVER } from './taking-over-commands.ts';
@@ -339,42 +340,7 @@ Examples:
   proxwright ui --port 7080        behind ssh -L 7080:127.0.0.1:7080, for a page on another machine`,
     load: async () => (await import('../commands/show/ui.ts')).runUi,
   },
-  {
-    name: 'sim',
-    about: 'serve a simulated Proxmox VE cluster over HTTPS',
-    options: [
-      {
-        flags: '--listen <address:port>',
-        about: 'where to listen; port 0 picks a free one',
-        byDefault: '127.0.0.1:8006',
-      },
-      {
-        flags: '--world <file>',
-        about: 'world file, or "default", "bare", "bare-cluster" or "recorded"',
-        byDefault: 'default',
-      },
-      { flags: '--seed <seed>', about: 'seed for everything random', byDefault: '1' },
-      { flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '1' },
-      {
-        flags: '--faults <rules>',
-        about: 'rules such as "lock:qemu/*/config@2x3,cut-after:clone@1", a file of them, or "seeded"',
-      },
-      {
-        flags: '--fetch-loopback',
-        about: 'let nodes really download files that this machine serves on loopback addresses',
-      },
-    ],
-    load: async () => (await import('../commands/sim.ts')).runSim,
-  },
-  {
-    name: 'demo',
-    about: 'watch it work: a simulated cluster, five VMs, from the first plan to an empty second one',
-    options: [
-      { flags: '--speed <factor>', about: 'how much faster than real time', byDefault: '10' },
-      { flags: '--ui', about: 'watch it in a browser as well: serves the page of ui, and starts when it is open' },
-    ],
-    load: async () => (await import('../commands/demo/demo.ts')).runDemo,
-  },
+  ...SIMULATOR_COMMANDS,
   {
     name: 'completion',
     about: 'print a script that completes commands, options and addresses in your shell',

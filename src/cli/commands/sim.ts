@@ -7,7 +7,7 @@ import {
   builtInWorldNames,
   createCertificate,
   createSimulator,
-  type FaultPlan,
+  type FaultBoard,
   loadWorld,
   parseRuleFile,
   parseShortForm,
@@ -18,7 +18,9 @@ import {
   serveSimulator,
   type World,
 } from '../../simulator/index.ts';
+import type { PageServer } from '../../ui/server/serve.ts';
 import { badOption, type CommandDeps, type ExitCode } from '../command.ts';
+import type { SimulatedParts } from '../ui/simulated.ts';
 import { simView } from '../views/sim.ts';
 
 export interface SimOptions {
@@ -28,6 +30,7 @@ export interface SimOptions {
   readonly speed: string;
   readonly faults?: string;
   readonly fetchLoopback?: boolean;
+  readonly ui?: boolean;
 }
 
 const FASTEST = 1_000;
@@ -38,13 +41,13 @@ export async function runSim(options: SimOptions, deps: CommandDeps): Promise<Ex
   const speed = parseSpeed(options.speed);
   const random = seededRandom(options.seed);
   const clock = speed === 1 ? systemClock : scaledClock(systemClock, speed);
-  const faults = options.faults === undefined ? undefined : await readFaults(options.faults, random.fork('faults'));
+  const faults = await readFaults(options.faults, random.fork('faults'));
   const world = await readWorld(options.world);
   const token = adminToken(world, random.fork('token'));
   const certificate = await createCertificate(address, systemClock.now());
   presentFingerprint(world, certificate.fingerprint);
   const { fetchLoopback = false } = options;
-  const simulator = createSimulator({ world, clock, random, log: terminal, fetchLoopback, ...(faults && { faults }) });
+  const simulator = createSimulator({ world, clock, random, log: terminal, fetchLoopback, faults });
   const stopped = stopRequested();
   const server = await serveSimulator(simulator, { host: address, port, certificate, speed }).catch(
     (error: unknown) => {
@@ -65,7 +68,10 @@ export async function runSim(options: SimOptions, deps: CommandDeps): Promise<Ex
       `The clock of the simulated servers runs ${speed} times as fast as yours, so the times in answers drift away from your clock.`,
     );
   }
+  const page = options.ui ? await servedPage({ simulator, faults, endpoint: server.endpoint, speed }, deps) : undefined;
+  if (page) simView(deps).page(page.link);
   await stopped;
+  await page?.close();
   await server.close();
   terminal.success('Stopped. The simulated cluster is gone.');
   return 0;
@@ -81,7 +87,19 @@ async function readWorld(name: string): Promise<World> {
   });
 }
 
-async function readFaults(text: string, random: Random): Promise<FaultPlan> {
+async function servedPage(parts: SimulatedParts, deps: CommandDeps): Promise<PageServer> {
+  // Only here: the simulator without a page does not load it.
+  const [{ simulatedSource }, { serveSimulated }, { SIMULATED_PAGE }] = await Promise.all([
+    import('../ui/simulated.ts'),
+    import('../../ui/server/simulated.ts'),
+    import('../../ui/page.generated.ts'),
+  ]);
+  const { clock, random, terminal } = deps;
+  return serveSimulated(simulatedSource(parts), { files: SIMULATED_PAGE, clock, random, log: terminal });
+}
+
+async function readFaults(text: string | undefined, random: Random): Promise<FaultBoard> {
+  if (text === undefined) return ruleFaults([], random);
   if (text === 'seeded') return seededFaults(random);
   const rules = /\.(ya?ml|json)$/i.test(text)
     ? parseRuleFile(await readTextFile(text, 'fault rules'), text)

@@ -7,6 +7,15 @@ import type { Clock } from '../../base/clock.ts';
 export type LockMode = 'shared' | 'exclusive';
 export type Release = () => void;
 
+/** A lock that is held right now. */
+export interface HeldLock {
+  readonly name: string;
+  readonly mode: LockMode;
+  /** How many hold it; more than one only if it is shared. */
+  readonly holders: number;
+  readonly waiting: number;
+}
+
 interface Waiter {
   readonly mode: LockMode;
   readonly grant: () => void;
@@ -30,6 +39,21 @@ export class LockTable {
   isFree(name: string, mode: LockMode): boolean {
     const state = this.#locks.get(name);
     return !state || compatible(state, mode);
+  }
+
+  /** Every lock that is held, by name. */
+  held(): HeldLock[] {
+    return [...this.#locks]
+      .map(([name, { shared, exclusive, waiters }]): HeldLock => {
+        return {
+          name,
+          mode: exclusive ? 'exclusive' : 'shared',
+          holders: exclusive ? 1 : shared,
+          waiting: waiters.length,
+        };
+      })
+      .filter(({ holders }) => holders > 0)
+      .toSorted((a, b) => a.name.localeCompare(b.name));
   }
 
   /** Resolves with the release function, or with undefined when `waitMs` passed first. */

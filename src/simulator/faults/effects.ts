@@ -3,7 +3,7 @@
  * a task fail; `Schedule` decides which matches of a rule strike.
  */
 
-import type { Clock, Instant } from '../../base/clock.ts';
+import type { Instant } from '../../base/clock.ts';
 import { assertNever } from '../../base/errors.ts';
 import type { Random } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
@@ -174,12 +174,8 @@ export type TaskRule = Extract<FaultRule, { readonly kind: 'task-fail' | 'task-w
 /** `transferred 1.2 GiB of 4.0 GiB (30.00%)`, and wget's ` 32768K ........ 42%  410M 3s`. */
 const PROGRESS = /\((\d+(?:\.\d+)?)%\)|^ *\d+K[ .,]* *(\d+)%/;
 
-/** Whether a task is struck is decided when it begins; `clock` is known only once the simulator is put together. */
-export function taskEffect(
-  rule: TaskRule,
-  schedule: Schedule,
-  context: { readonly isActive: () => boolean; readonly clock: () => Clock; readonly onStrike: (what: string) => void },
-): TaskHooks {
+/** Whether a task is struck is decided when it begins: `strikes` is asked once for each task that the rule matches. */
+export function taskEffect(rule: TaskRule, strikes: (upid: string) => boolean): TaskHooks {
   const matches = taskMatcher(rule.match);
   const struck = new Set<string>();
   const end = (upid: string): void => {
@@ -187,8 +183,7 @@ export function taskEffect(
   };
   return {
     beforeJob: ({ upid, type }) => {
-      if (!context.isActive() || !matches(type) || !schedule.strikes(context.clock().now())) return;
-      context.onStrike(upid);
+      if (!matches(type) || !strikes(upid)) return;
       struck.add(upid);
       if (rule.kind === 'task-fail' && rule.percent === 0) end(upid);
     },

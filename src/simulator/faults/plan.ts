@@ -1,8 +1,13 @@
-/** A fault plan: rules put to work. The same rules and the same seed strike the same requests, every time. */
+/**
+ * A fault plan: rules put to work. The same rules and the same seed strike the same requests, every time. Each rule can be
+ * switched off and on again, and rules can be added, while the simulator runs.
+ */
+import type { Instant } from '../../base/clock.ts';
 import { type Random, seededRandom } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
+import type { TaskHooks } from '../core/tasks.ts';
 import { type Effect, effectOf, type RequestRule, Schedule, type TaskRule, taskEffect } from './effects.ts';
-import { combineFaults, type Faults, type RequestFault, type RequestInfo } from './faults.ts';
+import type { Faults, RequestFault, RequestInfo } from './faults.ts';
 import {
   type FaultKind,
   type FaultRule,
@@ -19,6 +24,17 @@ export interface Strike {
   readonly kind: FaultKind;
   /** Method and path of the request, or the UPID of the task. */
   readonly what: string;
+  readonly at: Instant;
+}
+
+/** One rule of a plan. */
+export interface FaultSwitch {
+  readonly rule: FaultRule;
+  readonly isOn: boolean;
+  /** How often it has struck. */
+  readonly strikes: number;
+  /** Off: it strikes no more, and locks that it holds are released when their time is up. On: it counts matches from 1 again. */
+  turn(isOn: boolean): void;
 }
 
 export interface FaultPlan extends Faults {
@@ -29,71 +45,138 @@ export interface FaultPlan extends Faults {
   stop(): void;
 }
 
-const isRequestRule = (rule: FaultRule): rule is RequestRule => !isTaskKind(rule.kind) && !isTransferKind(rule.kind);
+/** A plan that can be changed while the simulator runs. */
+export interface FaultBoard extends FaultPlan {
+  readonly switches: readonly FaultSwitch[];
+  /** Adds a rule, which is asked after all others. */
+  add(rule: FaultRuleInput): FaultSwitch;
+}
 
 /** `random` decides only where a rule has a probability. */
-export function ruleFaults(inputs: readonly FaultRuleInput[], random: Random = seededRandom('faults')): FaultPlan {
-  const rules = inputs.map((input) => faultRuleSchema.parse(input));
+export function ruleFaults(inputs: readonly FaultRuleInput[], random: Random = seededRandom('faults')): FaultBoard {
+  const rules: FaultRule[] = [];
+  const switches: WorkingRule[] = [];
   const strikes: Strike[] = [];
   let runtime: Runtime | undefined;
   let isStopped = false;
-  const report = (kind: FaultKind, what: string) => {
-    strikes.push({ kind, what });
-    runtime?.log.log('debug', `fault ${kind}: ${what}`);
+  const first = <T>(ask: (each: WorkingRule) => T | undefined): T | undefined => {
+    for (const each of switches) {
+      const fault = ask(each);
+      if (fault) return fault;
+    }
+    return undefined;
   };
-  const requests: { kind: FaultKind; matches: (info: RequestInfo) => boolean; schedule: Schedule; effect: Effect }[] =
-    [];
-  const schedules = new Map(
-    rules.map((rule, index) => [rule, new Schedule(rule, random.fork(`${index}:${rule.kind}`))]),
-  );
-  const scheduleOf = (rule: FaultRule) => schedules.get(rule) ?? new Schedule(rule, random);
-  const context = {
-    isActive: () => !isStopped && runtime !== undefined,
-    clock: () => (runtime as Runtime).clock, // asked only while active
+  const add = (input: FaultRuleInput): FaultSwitch => {
+    const rule = faultRuleSchema.parse(input);
+    const working = new WorkingRule(rule, random.fork(`${rules.length}:${rule.kind}`), {
+      runtime: () => (isStopped ? undefined : runtime),
+      onStrike: (what, at) => {
+        strikes.push({ kind: rule.kind, what, at });
+        runtime?.log.log('debug', `fault ${rule.kind}: ${what}`);
+      },
+    });
+    if (runtime) working.attach(runtime);
+    rules.push(rule);
+    switches.push(working);
+    return working;
   };
-  const tasks = rules
-    .filter((rule): rule is TaskRule => isTaskKind(rule.kind))
-    .map((rule) => taskEffect(rule, scheduleOf(rule), { ...context, onStrike: (upid) => report(rule.kind, upid) }));
-  const transfers = transferFaults(
-    rules.filter((rule): rule is TransferRule => isTransferKind(rule.kind)),
-    (rule, info) => {
-      const isStruck = context.isActive() && scheduleOf(rule).strikes(context.clock().now());
-      if (isStruck) report(rule.kind, `${info.method} ${info.path}`);
-      return isStruck;
-    },
-  );
+  for (const input of inputs) add(input);
   return {
-    ...transfers,
     rules,
+    switches,
     strikes,
-    tasks: combineFaults(...tasks.map((hooks): Faults => ({ tasks: hooks, onRequest: () => undefined }))).tasks,
+    add,
+    tasks: {
+      beforeJob: (record) => {
+        for (const { hooks } of switches) hooks?.beforeJob?.(record);
+      },
+      onLog: (record, line) => {
+        for (const { hooks } of switches) hooks?.onLog?.(record, line);
+      },
+      beforeEnd: (task) => {
+        for (const { hooks } of switches) hooks?.beforeEnd?.(task);
+      },
+    },
     attach: (attached) => {
       runtime = attached;
-      for (const rule of rules) {
-        if (!isRequestRule(rule)) continue;
-        const [matches, effect] = [requestMatcher(rule.match), effectOf(rule, attached)];
-        requests.push({ kind: rule.kind, matches, schedule: scheduleOf(rule), effect });
-      }
+      for (const each of switches) each.attach(attached);
     },
-    onRequest: (info): RequestFault | undefined => {
-      if (isStopped || !runtime) return undefined;
-      for (const { kind, matches, schedule, effect } of requests) {
-        const lasting = effect.lasting?.(info);
-        if (lasting) return lasting;
-        if (!matches(info) || !effect.concerns(info) || !schedule.strikes(runtime.clock.now())) continue;
-        report(kind, `${info.method} ${info.path}`);
-        const fault = effect.strike(info);
-        if (fault) return fault;
-      }
-      return undefined;
-    },
+    onRequest: (info) => first((each) => each.onRequest(info)),
+    onUpload: (info) => first(({ transfers }) => transfers?.onUpload?.(info)),
+    onDownload: (info) => first(({ transfers }) => transfers?.onDownload?.(info)),
     stop: () => {
       isStopped = true;
     },
   };
 }
 
+interface RuleContext {
+  /** Undefined while nothing may strike. */
+  runtime(): Runtime | undefined;
+  onStrike(what: string, at: Instant): void;
+}
+
+const isTaskRule = (rule: FaultRule): rule is TaskRule => isTaskKind(rule.kind);
+const isTransferRule = (rule: FaultRule): rule is TransferRule => isTransferKind(rule.kind);
+const isRequestRule = (rule: FaultRule): rule is RequestRule => !isTaskRule(rule) && !isTransferRule(rule);
+
+class WorkingRule implements FaultSwitch {
+  readonly rule: FaultRule;
+  isOn = true;
+  strikes = 0;
+  /** Of a rule for tasks. */
+  readonly hooks: TaskHooks | undefined;
+  /** Of a rule for files on their way. */
+  readonly transfers: Pick<Faults, 'onUpload' | 'onDownload'> | undefined;
+  readonly #random: Random;
+  readonly #context: RuleContext;
+  readonly #matches: (info: RequestInfo) => boolean;
+  #schedule: Schedule;
+  #effect: Effect | undefined;
+
+  constructor(rule: FaultRule, random: Random, context: RuleContext) {
+    this.rule = rule;
+    this.#random = random;
+    this.#context = context;
+    this.#schedule = new Schedule(rule, random);
+    this.#matches = requestMatcher(rule.match);
+    if (isTaskRule(rule)) this.hooks = taskEffect(rule, (upid) => this.#strikes(upid));
+    if (isTransferRule(rule)) {
+      this.transfers = transferFaults(rule, ({ method, path }) => this.#strikes(`${method} ${path}`));
+    }
+  }
+
+  attach(runtime: Runtime): void {
+    if (isRequestRule(this.rule)) this.#effect = effectOf(this.rule, runtime);
+  }
+
+  turn(isOn: boolean): void {
+    if (isOn && !this.isOn) this.#schedule = new Schedule(this.rule, this.#random);
+    this.isOn = isOn;
+  }
+
+  onRequest(info: RequestInfo): RequestFault | undefined {
+    const effect = this.#effect;
+    if (!effect || !this.isOn || !this.#context.runtime()) return undefined;
+    const lasting = effect.lasting?.(info);
+    if (lasting) return lasting;
+    if (!this.#matches(info) || !effect.concerns(info)) return undefined;
+    return this.#strikes(`${info.method} ${info.path}`) ? effect.strike(info) : undefined;
+  }
+
+  /** To be asked once per match. */
+  #strikes(what: string): boolean {
+    const runtime = this.#context.runtime();
+    if (!runtime || !this.isOn) return false;
+    const now = runtime.clock.now();
+    if (!this.#schedule.strikes(now)) return false;
+    this.strikes++;
+    this.#context.onStrike(what, now);
+    return true;
+  }
+}
+
 /** Trouble drawn from a seed, for tests that want all of it: every seed leaves out other kinds. */
-export function seededFaults(random: Random, options: SeededOptions = {}): FaultPlan {
+export function seededFaults(random: Random, options: SeededOptions = {}): FaultBoard {
   return ruleFaults(seededRules(random, options), random.fork('strikes'));
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { isFamily, type ProxwrightError } from '../../base/errors.ts';
-import { parseRuleFile } from './rule.ts';
-import { parseShortForm } from './short-form.ts';
+import { FAULT_DESCRIPTIONS } from './described.ts';
+import { ALL_FAULT_KINDS, parseRuleFile } from './rule.ts';
+import { parseShortForm, printShortForm } from './short-form.ts';
 
 describe('fault rules on the command line', () => {
   it.each([
@@ -16,6 +17,31 @@ describe('fault rules on the command line', () => {
     ['disk-full=local-lvm~500ms', { kind: 'disk-full', storage: 'local-lvm', for_ms: 500 }],
   ])('reads %s', (text, rule) => {
     expect(parseShortForm(text)).toEqual([expect.objectContaining(rule)]);
+  });
+
+  it.each([
+    'cut-before',
+    'lock:qemu/*/config@2x3~5s',
+    'cut-after:POST clone@1',
+    'unreachable:PUT',
+    'refuse=503@/4x2',
+    'task-fail=40:qmclone@12.5%',
+    'daemon-down@2m~30s',
+    'disk-full=local-lvm~500ms',
+  ])('prints %s as it was written', (text) => {
+    expect(parseShortForm(text).map(printShortForm)).toEqual([text]);
+  });
+
+  it('prints a rule with times alone as the first matches', () => {
+    expect(parseRuleFile('- { kind: refuse, times: 2 }', 'faults.yaml').map(printShortForm)).toEqual([
+      'refuse=500@1x2',
+    ]);
+  });
+
+  it.each(ALL_FAULT_KINDS)('has an example of %s, which says how it is read', (kind) => {
+    const [rule] = parseShortForm(FAULT_DESCRIPTIONS[kind].example);
+    expect(rule?.kind).toBe(kind);
+    expect(rule && parseShortForm(printShortForm(rule))).toEqual([rule]);
   });
 
   it('reads several, separated by commas', () => {

@@ -60,6 +60,39 @@ function parseRule(text: string): FaultRule {
   throw badRule(text, `is not possible: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim());
 }
 
+/** The rule in the short form. A file of rules can say more: words of an error or values of an edit are left out. */
+export function printShortForm(rule: FaultRule): string {
+  const { kind, match, at, every, every_ms: everyMs, probability, times } = rule;
+  const fields: Readonly<Record<string, unknown>> = rule;
+  const { field } = ARGUMENTS[kind] ?? {};
+  const argument = field === undefined ? undefined : fields[field];
+  const pattern = match.task ?? [match.method, match.path].filter((part) => part !== undefined).join(' ');
+  const whens = [
+    at !== undefined && `${at}`,
+    every !== undefined && `/${every}`,
+    probability !== undefined && `${Math.round(probability * 10_000) / 100}%`,
+    everyMs !== undefined && printMs(everyMs),
+    // A rule with times alone strikes at its first matches.
+    times !== undefined && '1',
+  ];
+  const when = whens.find((each) => each !== false);
+  return [
+    kind,
+    argument !== undefined && `=${argument}`,
+    pattern !== '' && `:${pattern}`,
+    when !== undefined && `@${when}`,
+    times !== undefined && `x${times}`,
+    typeof fields.for_ms === 'number' && `~${printMs(fields.for_ms)}`,
+  ]
+    .filter((part) => part !== false)
+    .join('');
+}
+
+function printMs(ms: number): string {
+  if (ms % UNIT_MS.m === 0) return `${ms / UNIT_MS.m}m`;
+  return ms % UNIT_MS.s === 0 ? `${ms / UNIT_MS.s}s` : `${ms}ms`;
+}
+
 function argumentField(text: string, kind: string, argument: string): Record<string, unknown> {
   const known = ARGUMENTS[kind];
   if (!known) throw badRule(text, `gives an argument ("${argument}") to "${kind}", which takes none`);

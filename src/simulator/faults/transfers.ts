@@ -11,17 +11,17 @@ export type TransferRule = Extract<
   { readonly kind: 'download-fail' | 'download-stall' | 'upload-cut' | 'upload-stall' }
 >;
 
-/** `strikes` is asked once for each transfer that a rule matches. */
+/** `strikes` is asked once for each transfer that the rule matches. */
 export function transferFaults(
-  rules: readonly TransferRule[],
-  strikes: (rule: TransferRule, info: TransferInfo) => boolean,
+  rule: TransferRule,
+  strikes: (info: TransferInfo) => boolean,
 ): Pick<Faults, 'onUpload' | 'onDownload'> {
-  const matchers = rules.map((rule) => ({ rule, matches: transferMatcher(rule) }));
-  const struck = (info: TransferInfo, kind: 'upload' | 'download') =>
-    matchers.find(({ rule, matches }) => rule.kind.startsWith(kind) && matches(info) && strikes(rule, info))?.rule;
+  const matches = transferMatcher(rule);
+  const isStruck = (info: TransferInfo, kind: 'upload' | 'download') =>
+    rule.kind.startsWith(kind) && matches(info) && strikes(info);
   return {
-    onUpload: (info) => uploadFault(struck(info, 'upload')),
-    onDownload: (info) => downloadFault(struck(info, 'download')),
+    onUpload: (info) => (isStruck(info, 'upload') ? uploadFault(rule) : undefined),
+    onDownload: (info) => (isStruck(info, 'download') ? downloadFault(rule) : undefined),
   };
 }
 
@@ -30,15 +30,15 @@ function transferMatcher({ match: { method, path } }: TransferRule): (info: Tran
   return (info) => (method === undefined || method === info.method) && matchesPath(info.path);
 }
 
-function uploadFault(rule: TransferRule | undefined): UploadFault | undefined {
-  if (rule?.kind === 'upload-cut') return { kind: 'cut', percent: rule.percent };
-  if (rule?.kind === 'upload-stall') return { kind: 'stall', percent: rule.percent, forMs: rule.for_ms };
+function uploadFault(rule: TransferRule): UploadFault | undefined {
+  if (rule.kind === 'upload-cut') return { kind: 'cut', percent: rule.percent };
+  if (rule.kind === 'upload-stall') return { kind: 'stall', percent: rule.percent, forMs: rule.for_ms };
   return undefined;
 }
 
-function downloadFault(rule: TransferRule | undefined): DownloadFault | undefined {
-  if (rule?.kind === 'download-stall') return { kind: 'stall', percent: rule.percent, forMs: rule.for_ms };
-  if (rule?.kind !== 'download-fail') return undefined;
+function downloadFault(rule: TransferRule): DownloadFault | undefined {
+  if (rule.kind === 'download-stall') return { kind: 'stall', percent: rule.percent, forMs: rule.for_ms };
+  if (rule.kind !== 'download-fail') return undefined;
   switch (rule.how) {
     case 'status':
       return { kind: 'status', status: rule.status };

@@ -1,7 +1,8 @@
 /** The cluster: a card for each node, the VMs of the stack in front, the guests of others grey. */
+import type { ComponentChildren } from 'preact';
 import type { GuestView, NodeView } from '../server/source.ts';
 import { useView } from './ask.ts';
-import { Level, Shown, size } from './parts.tsx';
+import { Level, Scroll, Shown, size } from './parts.tsx';
 
 export function Cluster({ stack }: { stack: string }) {
   return (
@@ -22,42 +23,80 @@ export function Cluster({ stack }: { stack: string }) {
   );
 }
 
-function Node({ node: { node, isOnline, cpus, memory, storages, guests } }: { node: NodeView }) {
-  const ours = guests.filter(({ address }) => address !== undefined);
-  const others = guests.filter(({ address }) => address === undefined);
+function Node({ node }: { node: NodeView }) {
+  const ours = node.guests.filter(({ address }) => address !== undefined);
+  const others = node.guests.filter(({ address }) => address === undefined);
+  return (
+    <NodeCard node={node}>
+      {ours.length > 0 && (
+        <Guests label={`VMs of the stack on ${node.node}`}>
+          {ours.map((guest) => (
+            <GuestRow key={guest.vmid} guest={guest}>
+              {` · ${guest.address}`}
+            </GuestRow>
+          ))}
+        </Guests>
+      )}
+      {others.length > 0 && (
+        <Guests label={`Other guests on ${node.node}`} kind="others">
+          {others.map((guest) => (
+            <GuestRow key={guest.vmid} guest={guest} />
+          ))}
+        </Guests>
+      )}
+    </NodeCard>
+  );
+}
+
+/** A node with its memory and storages; its guests are the children. */
+export function NodeCard({
+  node: { node, isOnline, cpus, memory, storages, guests },
+  children,
+}: {
+  node: Omit<NodeView, 'guests'> & { readonly guests: readonly unknown[] };
+  children: ComponentChildren;
+}) {
   return (
     <section class="card" aria-labelledby={`node-${node}`}>
       <h2 id={`node-${node}`}>
-        {node} <small>{isOnline ? `${cpus ?? '?'} CPUs` : 'offline'}</small>
+        {node}{' '}
+        <small>
+          {isOnline ? `${cpus ?? '?'} CPUs` : 'offline'}, {guests.length === 1 ? '1 guest' : `${guests.length} guests`}
+        </small>
       </h2>
       {memory && <Level label="memory" {...memory} />}
       {storages.map(({ storage, ...room }) => (
         <Level key={storage} label={storage} {...room} />
       ))}
-      <ul class="guests" aria-label={`VMs of the stack on ${node}`}>
-        {ours.map((guest) => (
-          <Guest key={guest.vmid} guest={guest} />
-        ))}
-      </ul>
-      {others.length > 0 && (
-        <ul class="guests others" aria-label={`Other guests on ${node}`}>
-          {others.map((guest) => (
-            <Guest key={guest.vmid} guest={guest} />
-          ))}
-        </ul>
-      )}
+      {children}
     </section>
   );
 }
 
-function Guest({ guest: { vmid, name, status, memoryBytes, address, isTemplate } }: { guest: GuestView }) {
+export function Guests({ label, kind = '', children }: { label: string; kind?: string; children: ComponentChildren }) {
+  return (
+    <Scroll label={label} kind="plain">
+      <ul class={`guests ${kind}`} aria-label={label}>
+        {children}
+      </ul>
+    </Scroll>
+  );
+}
+
+export function GuestRow({
+  guest: { vmid, name, status, memoryBytes, isTemplate },
+  children,
+}: {
+  guest: Omit<GuestView, 'address'>;
+  children?: ComponentChildren;
+}) {
   return (
     <li>
       <span class={`dot ${status}`} aria-hidden="true" />
       <span class="name">{name}</span>
       <span class="quiet">
         {vmid} · {isTemplate ? 'template' : status} · {size(memoryBytes)}
-        {address !== undefined && ` · ${address}`}
+        {children}
       </span>
     </li>
   );

@@ -81,6 +81,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
 
 export function value(of: unknown): string {
   if (of === null || of === undefined) return '–';
+  if (Array.isArray(of) && of.length > 0 && of.every((each) => typeof each === 'string')) return of.join(', ');
   return typeof of === 'string' ? of : JSON.stringify(of);
 }
 

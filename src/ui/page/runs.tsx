@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { printDuration } from '../../base/values/units.ts';
 import { describeChart, drawTimeline } from '../picture/timeline.ts';
 import type { RunView } from '../server/source.ts';
-import { ask, useView } from './ask.ts';
+import { ask, useLive, useView } from './ask.ts';
 import { Scroll, Shown } from './parts.tsx';
 
 export function Runs({ stack }: { stack: string }) {
@@ -30,7 +30,7 @@ export function Runs({ stack }: { stack: string }) {
                     <th scope="row">
                       <a href={`#/${encodeURIComponent(stack)}/runs/${runId}`}>{runId}</a>
                     </th>
-                    <td>{startedAt}</td>
+                    <td>{startedAt?.replace('T', ' ').replace(/\.\d+Z$/, ' UTC')}</td>
                     <td>{command}</td>
                     <td>
                       <span class={`badge ${outcome}`}>{outcome}</span>
@@ -53,38 +53,37 @@ export function Runs({ stack }: { stack: string }) {
   );
 }
 
-/** Without a run id: the newest one, live. */
-export function Run({ stack, runId }: { stack: string; runId?: string }) {
+/** The newest one, live. */
+export function LiveRun({ stack }: { stack: string }) {
+  const { value: run, isLost } = useLive<RunView | null>(`/api/${encodeURIComponent(stack)}/live`);
+  const lost = isLost && 'The page has lost its server and tries again.';
+  if (run) return <ShownRun run={run} note={lost || ''} />;
+  return (
+    <p class="quiet">
+      {lost || (run === null ? 'No run has been recorded yet. The next one appears here.' : 'Reading…')}
+    </p>
+  );
+}
+
+export function Run({ stack, runId }: { stack: string; runId: string }) {
   const [run, setRun] = useState<RunView>();
-  const [chosen, setChosen] = useState('');
   const [isLost, setLost] = useState(false);
   useEffect(() => {
-    const path = `/api/${encodeURIComponent(stack)}`;
-    if (runId !== undefined) {
-      void ask<RunView>(`${path}/run/${encodeURIComponent(runId)}`).then(setRun, () => setLost(true));
-      return undefined;
-    }
-    const events = new EventSource(`${path}/live`);
-    events.onmessage = ({ data }) => {
-      setLost(false);
-      setRun(JSON.parse(String(data)) as RunView); // our own server
-    };
-    events.onerror = () => setLost(true);
-    return () => events.close();
+    const path = `/api/${encodeURIComponent(stack)}/run/${encodeURIComponent(runId)}`;
+    void ask<RunView>(path).then(setRun, () => setLost(true));
   }, [stack, runId]);
-  if (!run)
-    return (
-      <p class="quiet">
-        {isLost ? 'The run could not be read.' : 'No run has been recorded yet. The next one appears here.'}
-      </p>
-    );
+  if (run) return <ShownRun run={run} note="" />;
+  return <p class="quiet">{isLost ? 'The run could not be read.' : 'Reading…'}</p>;
+}
+
+function ShownRun({ run, note }: { run: RunView; note: string }) {
+  const [chosen, setChosen] = useState('');
   const { chart, log } = run;
   const lines = log.filter(({ address }) => chosen === '' || address === chosen);
   return (
     <>
       <p aria-live="polite">
-        {describeChart(chart)}
-        {isLost && ' The page has lost its server and tries again.'}
+        {describeChart(chart)} {note}
       </p>
       <Picture chart={chart} />
       <h2>Log</h2>

@@ -1,7 +1,8 @@
 /**
  * Who may ask the page's server. The link in the terminal holds a token that works once and is exchanged for a cookie. Every
  * other request needs the cookie. Host and Origin must be ours: a page of another site, also one whose name was made to point
- * at this machine, gets nothing.
+ * at this machine, gets nothing. A request that acts must say that it comes from our page: browsers always send Origin with it,
+ * and its content type is one that no form of another site can send.
  */
 import { timingSafeEqual } from 'node:crypto';
 
@@ -35,12 +36,16 @@ export class Gate {
   }
 
   /** Undefined if the request may be answered; otherwise the status of the refusal. */
-  refusal({ method, headers }: Asked): 403 | 405 | undefined {
-    if (method !== 'GET') return 405;
+  refusal({ method, headers }: Asked, mayAct = false): 403 | 405 | undefined {
+    const isAct = mayAct && method === 'POST';
+    if (method !== 'GET' && !isAct) return 405;
     const hosts = ['127.0.0.1', 'localhost'].map((name) => `${name}:${this.#port}`);
     const { host, origin } = headers;
     if (typeof host !== 'string' || !hosts.includes(host)) return 403;
-    if (origin !== undefined && origin !== `http://${host}`) return 403;
+    if (origin === undefined ? isAct : origin !== `http://${host}`) return 403;
+    if (isAct && headers['content-type'] !== 'application/json') return 403;
+    const site = headers['sec-fetch-site'];
+    if (isAct && site !== undefined && site !== 'same-origin') return 403;
     return undefined;
   }
 

@@ -4,7 +4,7 @@ import type { Finding } from '../../../engine/doctor/finding.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { ResolvedStack } from '../../../spec/index.ts';
 import type { StateStore } from '../../../state/store.ts';
-import type { PageServer } from '../../../ui/server/server.ts';
+import type { PageServer } from '../../../ui/server/serve.ts';
 import type { CommandDeps } from '../../command.ts';
 import { STACK_FILE } from '../../examples.ts';
 import { uiView } from '../../views/show/ui.ts';

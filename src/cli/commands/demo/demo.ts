@@ -13,7 +13,7 @@ import { isEmpty, type Plan } from '../../../kinds/change.ts';
 import { readVm } from '../../../kinds/vm/observed.ts';
 import { MortalProcess } from '../../../rehearse/trial/mortal-process.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../spec/index.ts';
-import type { PageServer } from '../../../ui/server/server.ts';
+import type { PageServer } from '../../../ui/server/serve.ts';
 import { badOption, type CommandDeps, EXIT_CANCELED, type ExitCode } from '../../command.ts';
 import { readExample, STACK_FILE } from '../../examples.ts';
 import { requirePlan } from '../../stack/planning.ts';
