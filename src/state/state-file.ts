@@ -8,6 +8,8 @@ import { checksumOf, inOrder, sealed } from './seal.ts';
 import type { StateStore } from './store.ts';
 
 export const STATE_FILE = 'state.json';
+/** Of the digests of secrets in the state: without it they cannot be compared. */
+export const SALT_FILE = 'salt';
 const BACKUPS = 'backups/';
 const KEPT_BACKUPS = 20;
 

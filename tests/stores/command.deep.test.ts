@@ -5,6 +5,10 @@ import { type Cluster, makeProject, type Project, stackText, startCluster } from
 import { HTTP, POSTGRES, S3, type StoreScene, saySkipped } from './stores.ts';
 
 const SPEED = 60;
+/** With a secret, whose digest every machine must compute alike. */
+const MORE = '    cloud_init: { user: ubuntu, password: { env: TEAM_PASSWORD } }\n';
+const STACK = stackText({ name: 'team', firstId: 4000, count: 2, more: MORE });
+const SECRETS = { TEAM_PASSWORD: 'correct-horse-77' };
 
 for (const kind of [POSTGRES, S3, HTTP]) {
   if (kind.missing !== undefined) saySkipped(`the command with its state in ${kind.name}`, kind.missing);
@@ -16,8 +20,7 @@ for (const kind of [POSTGRES, S3, HTTP]) {
     /** The same stack as another person has it: a directory of their own, nothing in common but the store. */
     const machine = (environment: NodeJS.ProcessEnv = {}) => {
       const shared = { PROXWRIGHT_STATE: scene.address, ...scene.environment };
-      const text = stackText({ name: 'team', firstId: 4000, count: 2 });
-      const project = makeProject(text, { ...cluster.environment, ...shared, ...environment });
+      const project = makeProject(STACK, { ...cluster.environment, ...shared, ...SECRETS, ...environment });
       projects.push(project);
       return project;
     };
@@ -60,11 +63,7 @@ for (const kind of [POSTGRES, S3, HTTP]) {
       expect(moved, moved.stderr).toMatchObject({ code: 0 });
       const refused = await machine().run('plan');
       expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('[STATE_MOVED]') });
-      const local = makeProject(
-        stackText({ name: 'team', firstId: 4000, count: 2 }),
-        cluster.environment,
-        person.directory,
-      );
+      const local = makeProject(STACK, { ...cluster.environment, ...SECRETS }, person.directory);
       expect(await local.run('plan', '--exit-code')).toMatchObject({ code: 0 });
       expect(await local.run('destroy', '--yes')).toMatchObject({ code: 0 });
       expect(ids()).toEqual([]);

@@ -10,11 +10,10 @@ import { refuseUnread, secretDigest } from '../../kinds/vm/config/secret-values.
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import { whereOf } from '../../kinds/vm/where.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';
+import { SALT_FILE } from '../../state/state-file.ts';
 import type { StateStore } from '../../state/store.ts';
 import type { CommandDeps } from '../command.ts';
 import type { OpenedStack } from './open.ts';
-
-const SALT_FILE = 'salt';
 
 export type SecretsByVm = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
 

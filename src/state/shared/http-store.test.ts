@@ -58,16 +58,22 @@ async function scene(answer: (sent: Sent) => Answer, options: Partial<HttpStoreO
   const at = server.address();
   const address = `http://127.0.0.1:${typeof at === 'object' && at ? at.port : 0}/state/lab`;
   const local = new MemoryStore();
-  const store = new HttpStore({
-    address,
-    shown: address,
-    stackName: 'lab',
-    local,
-    clock: hastyClock(),
-    random: seededRandom('http'),
-    ...options,
+  return { sent, store: storeAt(address, local, options), local, address };
+}
+
+function storeAt(address: string, local: MemoryStore, options: Partial<HttpStoreOptions> = {}): HttpStore {
+  const random = seededRandom('http');
+  return new HttpStore({ address, shown: address, stackName: 'lab', local, clock: hastyClock(), random, ...options });
+}
+
+/** A server that keeps the document. */
+async function keepingServer() {
+  let kept: string | undefined;
+  return scene(({ method, body }) => {
+    if (method === 'POST') kept = body;
+    if (method === 'GET') return kept === undefined ? NO_STATE : { status: 200, body: kept };
+    return OK;
   });
-  return { sent, store, local, address };
 }
 
 const lines = (sent: readonly Sent[]) => sent.map(({ method, url }) => `${method} ${url}`);
@@ -147,6 +153,24 @@ describe('a store behind HTTP', () => {
       { serial: 2, lineage: 'line' },
     ]);
     expect(lineageIn(posted[1].proxwright.state)).toBe('line');
+  });
+
+  it('gives the salt of the digests to every machine, together with the state', async () => {
+    const { store, address } = await keepingServer();
+    const machine = () => storeAt(address, new MemoryStore());
+    await store.write('salt', 'first\n');
+    const lock = await store.lock(owner('one'));
+    await writeState(store, { ...emptyState('lab'), lineage: 'line' });
+    await lock.release();
+    const other = machine();
+    // A salt of its own, from before the state was there, yields.
+    await other.write('salt', 'second\n');
+    expect(await other.read('salt')).toBe('first\n');
+    expect(await machine().list()).toEqual(['salt', 'state.json']);
+    const taken = await other.lock(owner('two'));
+    await writeState(other, { ...emptyState('lab'), lineage: 'line', serial: 4 });
+    await taken.release();
+    expect(await machine().read('salt')).toBe('first\n');
   });
 
   it('keeps every event on this machine when the server is lost, and posts what follows from them with the next run', async () => {

@@ -1,7 +1,7 @@
 /**
  * A store behind Terraform's HTTP backend protocol, as GitLab offers it: one document, which the server may keep in all its
- * versions, and a lock. So only the state goes there. Everything else, the journal included, stays in a local directory; to
- * let another machine resume what this one began, the state is posted whenever an identity in it changes. Once another machine
+ * versions, and a lock. So only the state goes there, with the salt of its digests, without which every other machine would see
+ * changed secrets. Everything else, the journal included, stays in a local directory; to let another machine resume what this one began, the state is posted whenever an identity in it changes. Once another machine
  * has posted one, what a dead run of this machine left in its journal is history.
  *
  * The lock has no lease: a run that was cut off keeps it until it is removed with `state unlock`.
@@ -20,7 +20,7 @@ import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from '../lock-refusal.ts'
 import { factsOf, lifeOf, processSchema } from '../process-life.ts';
 import { readRecorded } from '../recorded.ts';
 import { sealed } from '../seal.ts';
-import { movedTo, parseState, printState, STATE_FILE } from '../state-file.ts';
+import { movedTo, parseState, printState, SALT_FILE, STATE_FILE } from '../state-file.ts';
 import type { LockHolder, LockOwner, Outbox, StateStore, StoreLock } from '../store.ts';
 import { exchange, isConnectionFailure, type Reply } from './http-exchange.ts';
 import { lockLost } from './lease.ts';
@@ -49,7 +49,13 @@ const WRITER_FILE = 'writer';
 
 /** The outer form is that of an empty Terraform state, whose serial and lineage some servers read. */
 const documentSchema = z.looseObject({
-  proxwright: z.object({ format: z.literal(FORMAT), state: z.string(), writer: z.string() }),
+  proxwright: z.object({
+    format: z.literal(FORMAT),
+    state: z.string(),
+    writer: z.string(),
+    /** Absent before the first secret, and from versions that kept it on each machine. */
+    salt: z.string().optional(),
+  }),
 });
 
 /** What Terraform sends with LOCK. `Info` holds what only Proxwright understands. */
@@ -82,6 +88,8 @@ export class HttpStore implements StateStore {
   #held: Lock | undefined;
   /** While the lock is held: the state that was read then, with what was appended to journals since. */
   #state: StackState | undefined;
+  /** As the server had it when it was last asked, or as it goes there with the next state. */
+  #salt: string | undefined;
 
   constructor(options: HttpStoreOptions) {
     this.#options = options;
@@ -91,6 +99,7 @@ export class HttpStore implements StateStore {
   async read(name: string): Promise<string | undefined> {
     if (name === STATE_FILE) return (await this.#get())?.state;
     const text = await this.#options.local.read(name);
+    if (name === SALT_FILE) return (await this.#get())?.salt ?? text;
     if (text === undefined || !isUnfinished(name, text) || !(await this.#isSuperseded())) return text;
     return endedJournal(text, this.#options.clock.now());
   }
@@ -102,7 +111,10 @@ export class HttpStore implements StateStore {
     if (reply.status !== 200) throw this.#refused(reply);
     const value = parseJson(reply.body);
     const parsed = documentSchema.safeParse(value);
-    if (parsed.success) return parsed.data.proxwright;
+    if (parsed.success) {
+      this.#salt = parsed.data.proxwright.salt;
+      return parsed.data.proxwright;
+    }
     if (z.looseObject({ terraform_version: z.string() }).safeParse(value).success) {
       throw new ProxwrightError({
         code: 'BAD_VALUE',
@@ -115,8 +127,9 @@ export class HttpStore implements StateStore {
   }
 
   async write(name: string, text: string): Promise<void> {
-    if (name === STATE_FILE) await this.#post(text);
-    else await this.#options.local.write(name, text);
+    if (name === STATE_FILE) return this.#post(text);
+    if (name === SALT_FILE) this.#salt = text;
+    await this.#options.local.write(name, text);
   }
 
   async append(name: string, line: string): Promise<void> {
@@ -144,8 +157,10 @@ export class HttpStore implements StateStore {
     const names = (await this.#options.local.list(prefix)).filter(
       (name) => name !== STATE_FILE && name !== WRITER_FILE,
     );
-    const hasState = STATE_FILE.startsWith(prefix) && (await this.read(STATE_FILE)) !== undefined;
-    return [...names, ...(hasState ? [STATE_FILE] : [])].sort();
+    const isThere = (name: string) => name.startsWith(prefix);
+    const kept = [STATE_FILE, SALT_FILE].some(isThere) ? await this.#get() : undefined;
+    const there = [...(kept ? [STATE_FILE] : []), ...(kept?.salt === undefined ? [] : [SALT_FILE])].filter(isThere);
+    return [...new Set([...names, ...there])].sort();
   }
 
   async lock(owner: LockOwner): Promise<StoreLock> {
@@ -207,13 +222,14 @@ export class HttpStore implements StateStore {
 
   async #post(text: string): Promise<void> {
     const posted = movedTo(text) === undefined ? parseState(text, this.#options.shown) : undefined;
+    const salt = this.#salt ?? (await this.#options.local.read(SALT_FILE));
     const body = JSON.stringify({
       version: 4,
       serial: posted?.serial ?? 0,
       lineage: posted?.lineage ?? '',
       outputs: {},
       resources: [],
-      proxwright: { format: FORMAT, state: text, writer: await this.#writer() },
+      proxwright: { format: FORMAT, state: text, writer: await this.#writer(), salt },
     });
     const url = new URL(this.#options.address);
     if (this.#held) url.searchParams.set('ID', this.#held.ID);
