@@ -5,12 +5,14 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, utimesSync,
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createCertificate } from '../../src/provider/host/certificate.ts';
 import { frame } from '../../src/provider/host/grpc-wire.ts';
 import { MAGIC_COOKIE } from '../../src/provider/host/handshake.ts';
 import { Provider } from '../../src/provider/protocol/generated/tfplugin6.generated.ts';
 import { HostClient } from '../../src/provider/testing/host-client.ts';
+import { ROOT } from '../../tools/bundle/bundle.ts';
 import { bundleProvider } from '../../tools/provider/bundle.ts';
 import { schemaAnswer } from '../../tools/provider/known-schema.ts';
 
@@ -70,6 +72,16 @@ const schema = (host: HostClient) => host.callRaw('/tfplugin6.Provider/GetProvid
 const directory = () => join(caches, 'proxwright', 'compiled');
 const kept = () => (existsSync(directory()) ? readdirSync(directory()).sort() : []);
 const pathOf = (name: string) => join(directory(), name);
+
+describe('the bundle', () => {
+  it('names no place of the machine that made it, so that another machine makes the same bytes', () => {
+    const text = readFileSync(programs.whole, 'utf8');
+    const parts = [...text.matchAll(/filename:"([^"]+)",hash:"[^"]+",packed:"([^"]+)"/g)];
+    expect(parts.map(([, name]) => name)).toContain('whole-provider.cjs');
+    const codes = parts.map(([, , packed = '']) => inflateRawSync(Buffer.from(packed, 'base64')).toString());
+    for (const code of [text, ...codes]) expect(code.includes(ROOT)).toBe(false);
+  });
+});
 
 describe('compiled code', () => {
   it('is kept in the user’s cache directory, for the user alone, and used again', async () => {

@@ -5,12 +5,12 @@
  */
 import { createHash } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import type { Part } from '../../src/provider/host/parts.ts';
-import { onlyUsedZod, uncompiledZod } from '../bundle/bundle.ts';
+import { onlyUsedZod, ROOT, uncompiledZod } from '../bundle/bundle.ts';
 import { schemaAnswer } from './known-schema.ts';
 
 const sourceFile = (name: string) => fileURLToPath(new URL(`../../src/provider/${name}`, import.meta.url));
@@ -59,13 +59,15 @@ function compiledOnDemand(parts?: Map<string, Part>): Plugin {
       outer.onResolve({ filter: /^\./ }, async ({ kind, path, resolveDir }) => {
         if (kind !== 'dynamic-import') return undefined;
         const resolved = await outer.resolve(path, { kind: 'import-statement', resolveDir });
-        return { path: resolved.path, namespace: 'compiled-on-demand', errors: resolved.errors };
+        // The bundle names the file. Its place on this machine would give other bytes elsewhere.
+        const file = relative(ROOT, resolved.path).replaceAll('\\', '/');
+        return { path: file, namespace: 'compiled-on-demand', errors: resolved.errors };
       });
       outer.onLoad({ filter: /.*/, namespace: 'compiled-on-demand' }, async ({ path }) => {
         const filename = basename(path).replace(/\.ts$/, '.cjs');
         const all = parts ?? new Map<string, Part>();
         const plugins = [compiledOnDemand(all), schemaInside, onlyUsedZod, uncompiledZod];
-        const { outputFiles } = await build({ ...COMMON, entryPoints: [path], write: false, plugins });
+        const { outputFiles } = await build({ ...COMMON, entryPoints: [join(ROOT, path)], write: false, plugins });
         const text = outputFiles[0]?.text ?? '';
         const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
         all.set(filename, { filename, hash, packed: packed(text) });
@@ -73,7 +75,7 @@ function compiledOnDemand(parts?: Map<string, Part>): Plugin {
         if (parts) return { contents: `module.exports = loadPart(${name});`, loader: 'js' };
         const contents = `
           const { partLoader } = require(${JSON.stringify(PART_LOADER)});
-          module.exports = partLoader(${JSON.stringify(Object.fromEntries(all))}, require)(${name});
+          module.exports = partLoader(${JSON.stringify(Object.fromEntries([...all].sort()))}, require)(${name});
         `;
         return { contents, loader: 'js', resolveDir: fileURLToPath(new URL('.', import.meta.url)) };
       });
