@@ -94,8 +94,11 @@ class Lifecycle<Desired extends DesiredResource, Kept> {
     const before = this.#held(state, request.private);
     const now = await this.#kind.read(deps, before);
     if (!now) return nothing([]);
-    const isSame = now.kept === before.kept;
-    return { state: now.state, private: isSame ? request.private : this.#write(now.kept), diagnostics: [] };
+    return {
+      state: isSame(now.state, state) ? state : now.state,
+      private: now.kept === before.kept ? request.private : this.#write(now.kept),
+      diagnostics: [],
+    };
   }
 
   async plan(deps: Deps | undefined, request: PlanRequest): Promise<PlanResponse> {
@@ -160,8 +163,8 @@ function nothing(diagnostics: readonly ProviderDiagnostic[]) {
   return { state: null, private: undefined, diagnostics };
 }
 
-function isSame(planned: CtyObject, prior: CtyObject): boolean {
-  return Object.keys(planned).every((name) => equalValues(planned[name] ?? null, prior[name] ?? null));
+function isSame(now: CtyObject, before: CtyObject): boolean {
+  return Object.keys(now).every((name) => equalValues(now[name] ?? null, before[name] ?? null));
 }
 
 /** A state that an earlier version of the schema wrote, brought up to date version by version. */

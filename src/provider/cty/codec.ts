@@ -4,86 +4,119 @@
  */
 import { MsgpackReader, MsgpackWriter, type Piece } from './msgpack.ts';
 import { canonicalInteger, numberFromFloat, numberFromText, textOfNumber } from './number.ts';
-import { type AttributePath, attribute, CtyError, index, key } from './path.ts';
-import { type CtyNumber, type CtyType, type CtyValue, isObject, objectOf, typeFromJson, UNKNOWN } from './value.ts';
+import { attribute, CtyError, index, key, within } from './path.ts';
+import {
+  type CtyNumber,
+  type CtyObject,
+  type CtyType,
+  type CtyValue,
+  isObject,
+  typeFromJson,
+  UNKNOWN,
+} from './value.ts';
 
 type Structure = Exclude<CtyType, string>;
+type Sequence = Exclude<Structure, readonly ['object', unknown]>;
+type AttributeTypes = Readonly<Record<string, CtyType>>;
 
 /** Attributes that an object lacks are written as null. An attribute that the type lacks is refused. */
 export function encodeMsgpack(value: CtyValue, type: CtyType): Uint8Array {
   const writer = new MsgpackWriter();
-  write(writer, value, type, []);
+  write(writer, value, type);
   return writer.finish();
 }
 
 /** Attributes that the message lacks become null. An attribute that the type lacks is refused. */
 export function decodeMsgpack(bytes: Uint8Array, type: CtyType): CtyValue {
   const reader = new MsgpackReader(bytes);
-  const value = read(reader, type, []);
+  const value = read(reader, type);
   if (!reader.isAtEnd) throw new CtyError([], 'the message has more bytes than one value');
   return value;
 }
 
-function write(writer: MsgpackWriter, value: CtyValue, type: CtyType, path: AttributePath): void {
+function write(writer: MsgpackWriter, value: CtyValue, type: CtyType): void {
   if (value === null) writer.nil();
   else if (value === UNKNOWN) writer.unknown();
   else if (type === 'string') {
-    if (typeof value !== 'string') throw misfit('a string', kindOf(value), path);
+    if (typeof value !== 'string') throw misfit('a string', kindOf(value));
     writer.string(value.normalize('NFC'));
   } else if (type === 'bool') {
-    if (typeof value !== 'boolean') throw misfit('a bool', kindOf(value), path);
+    if (typeof value !== 'boolean') throw misfit('a bool', kindOf(value));
     writer.bool(value);
-  } else if (type === 'number') writeNumber(writer, value, path);
+  } else if (type === 'number') writeNumber(writer, value);
   else if (type === 'dynamic') {
     const actual = inferType(value);
     writer.arrayHead(2);
     writer.binary(Buffer.from(JSON.stringify(actual)));
-    write(writer, value, actual, path);
-  } else writeStructure(writer, value, type, path);
+    write(writer, value, actual);
+  } else writeStructure(writer, value, type);
 }
 
-function writeStructure(writer: MsgpackWriter, value: CtyValue, type: Structure, path: AttributePath): void {
+function writeStructure(writer: MsgpackWriter, value: CtyValue, type: Structure): void {
   switch (type[0]) {
     case 'list':
     case 'set':
-    case 'tuple': {
-      if (!Array.isArray(value)) throw misfit(`a ${type[0]}`, kindOf(value), path);
-      const types = elementTypes(type, value.length, path);
-      writer.arrayHead(value.length);
-      for (const [position, elementType] of types.entries()) {
-        write(writer, value[position] ?? null, elementType, [...path, index(position)]);
-      }
-      return;
-    }
-    case 'map': {
-      if (!isObject(value)) throw misfit('a map', kindOf(value), path);
-      const entries = Object.entries(value);
-      writer.mapHead(entries.length);
-      for (const [name, element] of entries) {
-        writer.string(name.normalize('NFC'));
-        write(writer, element, type[1], [...path, key(name)]);
-      }
-      return;
-    }
-    case 'object': {
-      if (!isObject(value)) throw misfit('an object', kindOf(value), path);
-      const stray = Object.keys(value).find((name) => !Object.hasOwn(type[1], name));
-      if (stray !== undefined) throw noSuchAttribute(stray, path);
-      const attributes = Object.entries(type[1]);
-      writer.mapHead(attributes.length);
-      for (const [name, attributeType] of attributes) {
-        const own = Object.hasOwn(value, name) ? value[name] : null;
-        writer.string(name);
-        write(writer, own ?? null, attributeType, [...path, attribute(name)]);
-      }
-      return;
-    }
+    case 'tuple':
+      if (!Array.isArray(value)) throw misfit(`a ${type[0]}`, kindOf(value));
+      writeElements(writer, value, type);
+      break;
+    case 'map':
+      if (!isObject(value)) throw misfit('a map', kindOf(value));
+      writeMap(writer, value, type[1]);
+      break;
+    case 'object':
+      if (!isObject(value)) throw misfit('an object', kindOf(value));
+      writeAttributes(writer, value, type[1]);
+      break;
   }
 }
 
-function writeNumber(writer: MsgpackWriter, value: CtyValue, path: AttributePath): void {
+function writeElements(writer: MsgpackWriter, elements: readonly CtyValue[], type: Sequence): void {
+  const typeAt = elementTypes(type, elements.length);
+  writer.arrayHead(elements.length);
+  let position = 0;
+  try {
+    for (; position < elements.length; position += 1) {
+      write(writer, elements[position] ?? null, typeAt(position));
+    }
+  } catch (thrown) {
+    throw within(index(position), thrown);
+  }
+}
+
+function writeMap(writer: MsgpackWriter, map: CtyObject, type: CtyType): void {
+  const names = Object.keys(map);
+  writer.mapHead(names.length);
+  let current = '';
+  try {
+    for (current of names) {
+      writer.string(current.normalize('NFC'));
+      write(writer, map[current] ?? null, type);
+    }
+  } catch (thrown) {
+    throw within(key(current), thrown);
+  }
+}
+
+function writeAttributes(writer: MsgpackWriter, object: CtyObject, types: AttributeTypes): void {
+  for (const name in object) if (!Object.hasOwn(types, name)) throw noSuchAttribute(name);
+  const names = namesOf(types);
+  writer.mapHead(names.length);
+  let current = '';
+  try {
+    for (current of names) {
+      writer.string(current);
+      const own = Object.hasOwn(object, current) ? object[current] : null;
+      write(writer, own ?? null, types[current] ?? 'dynamic');
+    }
+  } catch (thrown) {
+    throw within(attribute(current), thrown);
+  }
+}
+
+function writeNumber(writer: MsgpackWriter, value: CtyValue): void {
   const text = textOfNumber(value);
-  if (text === undefined) throw misfit('a number', kindOf(value), path);
+  if (text === undefined) throw misfit('a number', kindOf(value));
   const integer = text.includes('.') ? undefined : BigInt(text);
   // Fractions travel as digits, not as floats: the host would take the float's binary value for the exact one.
   if (integer !== undefined && BigInt.asIntN(64, integer) === integer) writer.int(integer);
@@ -103,90 +136,127 @@ function inferType(value: CtyValue): CtyType {
   return 'number';
 }
 
-function read(reader: MsgpackReader, type: CtyType, path: AttributePath): CtyValue {
-  const piece = nextPiece(reader, path);
+function read(reader: MsgpackReader, type: CtyType): CtyValue {
+  const piece = nextPiece(reader);
   if (piece.kind === 'nil') return null;
   if (piece.kind === 'extension') return UNKNOWN;
   switch (type) {
     case 'string':
-      if (piece.kind !== 'string') throw misfit('a string', WORDS[piece.kind], path);
+      if (piece.kind !== 'string') throw misfit('a string', WORDS[piece.kind]);
       return piece.value.normalize('NFC');
     case 'bool':
-      if (piece.kind !== 'bool') throw misfit('a bool', WORDS[piece.kind], path);
+      if (piece.kind !== 'bool') throw misfit('a bool', WORDS[piece.kind]);
       return piece.value;
     case 'number': {
       const number = numberOf(piece);
-      if (number === undefined) throw misfit('a number', WORDS[piece.kind], path);
+      if (number === undefined) throw misfit('a number', WORDS[piece.kind]);
       return number;
     }
     case 'dynamic':
-      return readDynamic(reader, piece, path);
+      return readDynamic(reader, piece);
     default:
-      return readStructure(reader, piece, type, path);
+      return readStructure(reader, piece, type);
   }
 }
 
-function readStructure(reader: MsgpackReader, piece: Piece, type: Structure, path: AttributePath): CtyValue {
+function readStructure(reader: MsgpackReader, piece: Piece, type: Structure): CtyValue {
   switch (type[0]) {
     case 'list':
     case 'set':
     case 'tuple':
-      if (piece.kind !== 'array') throw misfit(`a ${type[0]}`, WORDS[piece.kind], path);
-      return elementTypes(type, piece.count, path).map((elementType, position) =>
-        read(reader, elementType, [...path, index(position)]),
-      );
+      if (piece.kind !== 'array') throw misfit(`a ${type[0]}`, WORDS[piece.kind]);
+      return readElements(reader, piece.count, type);
     case 'map':
-      if (piece.kind !== 'map') throw misfit('a map', WORDS[piece.kind], path);
-      return objectOf(
-        Array.from({ length: piece.count }, (): [string, CtyValue] => {
-          const name = readKey(reader, path);
-          return [name, read(reader, type[1], [...path, key(name)])];
-        }),
-      );
-    case 'object': {
-      if (piece.kind !== 'map') throw misfit('an object', WORDS[piece.kind], path);
-      const found = new Map<string, CtyValue>();
-      for (let left = piece.count; left > 0; left -= 1) {
-        const name = readKey(reader, path);
-        const attributeType = Object.hasOwn(type[1], name) ? type[1][name] : undefined;
-        if (attributeType === undefined) throw noSuchAttribute(name, path);
-        found.set(name, read(reader, attributeType, [...path, attribute(name)]));
-      }
-      return objectOf(Object.keys(type[1]).map((name) => [name, found.get(name) ?? null]));
-    }
+      if (piece.kind !== 'map') throw misfit('a map', WORDS[piece.kind]);
+      return readMap(reader, piece.count, type[1]);
+    case 'object':
+      if (piece.kind !== 'map') throw misfit('an object', WORDS[piece.kind]);
+      return readAttributes(reader, piece.count, type[1]);
   }
 }
 
-/** The type as JSON, then the value. */
-function readDynamic(reader: MsgpackReader, piece: Piece, path: AttributePath): CtyValue {
-  if (piece.kind !== 'array') throw misfit('a type with its value', WORDS[piece.kind], path);
-  if (piece.count !== 2) throw new CtyError(path, `expected a type with its value, got ${piece.count} elements`);
-  const head = nextPiece(reader, path);
-  if (head.kind !== 'binary' && head.kind !== 'string') throw misfit('a type', WORDS[head.kind], path);
-  return read(reader, typeFromText(Buffer.from(head.value).toString('utf8'), path), path);
+function readElements(reader: MsgpackReader, count: number, type: Sequence): CtyValue[] {
+  const typeAt = elementTypes(type, count);
+  const elements: CtyValue[] = [];
+  try {
+    while (elements.length < count) elements.push(read(reader, typeAt(elements.length)));
+  } catch (thrown) {
+    throw within(index(elements.length), thrown);
+  }
+  return elements;
 }
 
-function typeFromText(text: string, path: AttributePath): CtyType {
+function readMap(reader: MsgpackReader, count: number, type: CtyType): CtyObject {
+  const map: Record<string, CtyValue> = Object.create(null);
+  for (let left = count; left > 0; left -= 1) {
+    const name = readKey(reader);
+    try {
+      map[name] = read(reader, type);
+    } catch (thrown) {
+      throw within(key(name), thrown);
+    }
+  }
+  return map;
+}
+
+function readAttributes(reader: MsgpackReader, count: number, types: AttributeTypes): CtyObject {
+  const object: Record<string, CtyValue> = Object.create(null);
+  // In the order of the type, whatever the order of the message.
+  for (const name of namesOf(types)) object[name] = null;
+  for (let left = count; left > 0; left -= 1) {
+    const name = readKey(reader);
+    const type = Object.hasOwn(types, name) ? types[name] : undefined;
+    if (type === undefined) throw noSuchAttribute(name);
+    try {
+      object[name] = read(reader, type);
+    } catch (thrown) {
+      throw within(attribute(name), thrown);
+    }
+  }
+  return object;
+}
+
+/** Schemas do not change while the process lives, and the list of a large one is asked for with every value. */
+const names = new WeakMap<AttributeTypes, readonly string[]>();
+
+function namesOf(types: AttributeTypes): readonly string[] {
+  const known = names.get(types);
+  if (known) return known;
+  const found = Object.keys(types);
+  names.set(types, found);
+  return found;
+}
+
+/** The type as JSON, then the value. */
+function readDynamic(reader: MsgpackReader, piece: Piece): CtyValue {
+  if (piece.kind !== 'array') throw misfit('a type with its value', WORDS[piece.kind]);
+  if (piece.count !== 2) throw new CtyError([], `expected a type with its value, got ${piece.count} elements`);
+  const head = nextPiece(reader);
+  if (head.kind !== 'binary' && head.kind !== 'string') throw misfit('a type', WORDS[head.kind]);
+  return read(reader, typeFromText(Buffer.from(head.value).toString('utf8')));
+}
+
+function typeFromText(text: string): CtyType {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
     // Undefined is not a type either.
   }
-  return typeFromJson(json, path);
+  return typeFromJson(json);
 }
 
-function readKey(reader: MsgpackReader, path: AttributePath): string {
-  const piece = nextPiece(reader, path);
-  if (piece.kind !== 'string') throw misfit('a key', WORDS[piece.kind], path);
+function readKey(reader: MsgpackReader): string {
+  const piece = nextPiece(reader);
+  if (piece.kind !== 'string') throw misfit('a key', WORDS[piece.kind]);
   return piece.value.normalize('NFC');
 }
 
-function nextPiece(reader: MsgpackReader, path: AttributePath): Piece {
+function nextPiece(reader: MsgpackReader): Piece {
   try {
     return reader.next();
   } catch (error) {
-    throw new CtyError(path, error instanceof Error ? error.message : String(error));
+    throw new CtyError([], error instanceof Error ? error.message : String(error));
   }
 }
 
@@ -196,23 +266,20 @@ function numberOf(piece: Piece): CtyNumber | undefined {
   return piece.kind === 'string' ? numberFromText(piece.value) : undefined;
 }
 
-/** One type for each of `count` elements. */
-function elementTypes(
-  type: Extract<Structure, readonly ['list' | 'set' | 'map' | 'tuple', unknown]>,
-  count: number,
-  path: AttributePath,
-): readonly CtyType[] {
-  if (type[0] !== 'tuple') return Array.from({ length: count }, () => type[1]);
-  if (type[1].length !== count) throw new CtyError(path, `a tuple of ${type[1].length} has ${count} elements`);
-  return type[1];
+/** The type of each of `count` elements. */
+function elementTypes(type: Sequence, count: number): (position: number) => CtyType {
+  if (type[0] !== 'tuple') return () => type[1];
+  const types = type[1];
+  if (types.length !== count) throw new CtyError([], `a tuple of ${types.length} has ${count} elements`);
+  return (position) => types[position] ?? 'dynamic';
 }
 
-function misfit(expected: string, actual: string, path: AttributePath): CtyError {
-  return new CtyError(path, `expected ${expected}, got ${actual}`);
+function misfit(expected: string, actual: string): CtyError {
+  return new CtyError([], `expected ${expected}, got ${actual}`);
 }
 
-function noSuchAttribute(name: string, path: AttributePath): CtyError {
-  return new CtyError([...path, attribute(name)], 'the type has no such attribute');
+function noSuchAttribute(name: string): CtyError {
+  return new CtyError([attribute(name)], 'the type has no such attribute');
 }
 
 /** What a piece is called in messages. */

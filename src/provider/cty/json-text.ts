@@ -13,6 +13,7 @@ export interface JsonObject {
 
 const DEPTH_LIMIT = 500;
 const PLAIN_CHARACTERS = /[^"\\]*/y;
+const BLANK = 0x20;
 const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORDS: ReadonlyMap<string, null | boolean> = new Map([
@@ -120,6 +121,8 @@ class Scanner {
   }
 
   #skipSpace(): void {
+    // A host writes none.
+    if (this.#text.charCodeAt(this.#at) > BLANK) return;
     SPACE.lastIndex = this.#at;
     SPACE.test(this.#text);
     this.#at = SPACE.lastIndex;

@@ -151,6 +151,7 @@ describe('stored values', () => {
     ['"x"', ['object', {}], 'expected an object'],
     ['1', 'dynamic', 'expected a type with its value'],
     ['{"type":"text","value":1}', 'dynamic', 'the value comes with something that is not a type'],
+    ['{"a":{"type":"text"}}', ['object', { a: 'dynamic' }], 'a: the value comes with something that is not a type'],
     ['[[1],["x"]]', ['list', ['list', 'number']], '[1][0]: expected a number'],
     ['[1,"x"]', ['tuple', ['number', 'number']], '[1]: expected a number'],
     ['{"a":"x"}', ['map', 'number'], '["a"]: expected a number'],

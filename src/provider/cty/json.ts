@@ -5,7 +5,7 @@
 
 import { type Json, parseJson } from './json-text.ts';
 import { canonicalInteger, numberFromFloat, numberFromText, textOfNumber } from './number.ts';
-import { type AttributePath, attribute, CtyError, index, key } from './path.ts';
+import { attribute, CtyError, index, key, type PathStep, within } from './path.ts';
 import { type CtyNumber, type CtyType, type CtyValue, Decimal, objectOf, typeFromJson } from './value.ts';
 
 export function decodeJson(bytes: Uint8Array, type: CtyType): CtyValue {
@@ -13,65 +13,71 @@ export function decodeJson(bytes: Uint8Array, type: CtyType): CtyValue {
 }
 
 /** From parsed JSON, or from plain data of the same shape. */
-export function fromJson(json: unknown, type: CtyType, path: AttributePath = []): CtyValue {
+export function fromJson(json: unknown, type: CtyType): CtyValue {
   if (json === null || json === undefined) return null;
   switch (type) {
     case 'string':
-      return stringOf(json, path);
+      return stringOf(json);
     case 'number': {
       const number = numberOf(json);
-      if (number === undefined) throw misfit('a number', path);
+      if (number === undefined) throw misfit('a number');
       return number;
     }
     case 'bool':
       if (json === true || json === 'true') return true;
       if (json === false || json === 'false') return false;
-      throw misfit('a bool', path);
+      throw misfit('a bool');
     case 'dynamic': {
-      if (!isRecord(json)) throw misfit('a type with its value', path);
-      return fromJson(json.value, typeFromJson(json.type, path), path);
+      if (!isRecord(json)) throw misfit('a type with its value');
+      return fromJson(json.value, typeFromJson(json.type));
     }
     default:
-      return structureFromJson(json, type, path);
+      return structureFromJson(json, type);
   }
 }
 
-function structureFromJson(json: unknown, type: Exclude<CtyType, string>, path: AttributePath): CtyValue {
+function structureFromJson(json: unknown, type: Exclude<CtyType, string>): CtyValue {
   switch (type[0]) {
     case 'list':
     case 'set':
-      if (!Array.isArray(json)) throw misfit(`a ${type[0]}`, path);
-      return json.map((element, position) => fromJson(element, type[1], [...path, index(position)]));
+      if (!Array.isArray(json)) throw misfit(`a ${type[0]}`);
+      return json.map((element, position) => partFromJson(element, type[1], index, position));
     case 'tuple':
-      if (!Array.isArray(json) || json.length !== type[1].length) {
-        throw misfit(`a tuple of ${type[1].length}`, path);
-      }
-      return type[1].map((elementType, position) => fromJson(json[position], elementType, [...path, index(position)]));
+      if (!Array.isArray(json) || json.length !== type[1].length) throw misfit(`a tuple of ${type[1].length}`);
+      return type[1].map((elementType, position) => partFromJson(json[position], elementType, index, position));
     case 'map':
-      if (!isRecord(json)) throw misfit('a map', path);
+      if (!isRecord(json)) throw misfit('a map');
       return objectOf(
         Object.entries(json).map(([name, element]) => [
           name.normalize('NFC'),
-          fromJson(element, type[1], [...path, key(name)]),
+          partFromJson(element, type[1], key, name),
         ]),
       );
     case 'object':
-      if (!isRecord(json)) throw misfit('an object', path);
+      if (!isRecord(json)) throw misfit('an object');
       return objectOf(
         Object.entries(type[1]).map(([name, attributeType]) => [
           name,
-          fromJson(Object.hasOwn(json, name) ? json[name] : null, attributeType, [...path, attribute(name)]),
+          partFromJson(Object.hasOwn(json, name) ? json[name] : null, attributeType, attribute, name),
         ]),
       );
   }
 }
 
-function stringOf(json: unknown, path: AttributePath): string {
+function partFromJson<At>(json: unknown, type: CtyType, step: (at: At) => PathStep, at: At): CtyValue {
+  try {
+    return fromJson(json, type);
+  } catch (thrown) {
+    throw within(step(at), thrown);
+  }
+}
+
+function stringOf(json: unknown): string {
   if (typeof json === 'string') return json.normalize('NFC');
   if (typeof json === 'boolean') return String(json);
   const number = numberOf(json);
   const text = number === undefined ? undefined : textOfNumber(number);
-  if (text === undefined) throw misfit('a string', path);
+  if (text === undefined) throw misfit('a string');
   return text;
 }
 
@@ -86,6 +92,6 @@ function isRecord(json: unknown): json is Readonly<Record<string, Json>> {
   return typeof json === 'object' && json !== null && !Array.isArray(json) && !(json instanceof Decimal);
 }
 
-function misfit(expected: string, path: AttributePath): CtyError {
-  return new CtyError(path, `expected ${expected}`);
+function misfit(expected: string): CtyError {
+  return new CtyError([], `expected ${expected}`);
 }

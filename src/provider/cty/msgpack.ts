@@ -15,6 +15,11 @@ export type Piece =
   /** Every extension that the host uses stands for an unknown value. What it says about that value is skipped. */
   | { readonly kind: 'extension' };
 
+const NIL: Piece = { kind: 'nil' };
+const TRUE: Piece = { kind: 'bool', value: true };
+const FALSE: Piece = { kind: 'bool', value: false };
+const EXTENSION: Piece = { kind: 'extension' };
+
 export class MsgpackReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -28,7 +33,7 @@ export class MsgpackReader {
   }
 
   next(): Piece {
-    const tag = this.#uint(1);
+    const tag = this.#bytes[this.#skip(1)] ?? 0;
     if (tag < 0x80) return { kind: 'int', value: BigInt(tag) };
     if (tag < 0x90) return this.#collection('map', tag & 0x0f);
     if (tag < 0xa0) return this.#collection('array', tag & 0x0f);
@@ -36,34 +41,34 @@ export class MsgpackReader {
     if (tag >= 0xe0) return { kind: 'int', value: BigInt(tag - 0x100) };
     switch (tag) {
       case 0xc0:
-        return { kind: 'nil' };
+        return NIL;
       case 0xc2:
       case 0xc3:
-        return { kind: 'bool', value: tag === 0xc3 };
+        return tag === 0xc3 ? TRUE : FALSE;
       case 0xc4:
       case 0xc5:
       case 0xc6:
-        return { kind: 'binary', value: this.#take(this.#uint(1 << (tag - 0xc4))) };
+        return this.#binary(this.#uint(1 << (tag - 0xc4)));
       case 0xc7:
       case 0xc8:
       case 0xc9:
         return this.#extension(this.#uint(1 << (tag - 0xc7)));
       case 0xca:
-        return { kind: 'float', value: this.#take(4).readFloatBE() };
+        return { kind: 'float', value: this.#bytes.readFloatBE(this.#skip(4)) };
       case 0xcb:
-        return { kind: 'float', value: this.#take(8).readDoubleBE() };
+        return { kind: 'float', value: this.#bytes.readDoubleBE(this.#skip(8)) };
       case 0xcc:
       case 0xcd:
       case 0xce:
         return { kind: 'int', value: BigInt(this.#uint(1 << (tag - 0xcc))) };
       case 0xcf:
-        return { kind: 'int', value: this.#take(8).readBigUInt64BE() };
+        return { kind: 'int', value: this.#bytes.readBigUInt64BE(this.#skip(8)) };
       case 0xd0:
       case 0xd1:
       case 0xd2:
         return { kind: 'int', value: BigInt(this.#int(1 << (tag - 0xd0))) };
       case 0xd3:
-        return { kind: 'int', value: this.#take(8).readBigInt64BE() };
+        return { kind: 'int', value: this.#bytes.readBigInt64BE(this.#skip(8)) };
       case 0xd4:
       case 0xd5:
       case 0xd6:
@@ -86,12 +91,18 @@ export class MsgpackReader {
   }
 
   #string(length: number): Piece {
-    return { kind: 'string', value: this.#take(length).toString('utf8') };
+    const start = this.#skip(length);
+    return { kind: 'string', value: this.#bytes.toString('utf8', start, this.#at) };
+  }
+
+  #binary(length: number): Piece {
+    const start = this.#skip(length);
+    return { kind: 'binary', value: this.#bytes.subarray(start, this.#at) };
   }
 
   #extension(length: number): Piece {
-    this.#take(1 + length);
-    return { kind: 'extension' };
+    this.#skip(1 + length);
+    return EXTENSION;
   }
 
   /** Every element takes at least one byte, so a count beyond the rest is refused before it can reserve memory. */
@@ -102,19 +113,19 @@ export class MsgpackReader {
   }
 
   #uint(bytes: number): number {
-    return this.#take(bytes).readUIntBE(0, bytes);
+    return this.#bytes.readUIntBE(this.#skip(bytes), bytes);
   }
 
   #int(bytes: number): number {
-    return this.#take(bytes).readIntBE(0, bytes);
+    return this.#bytes.readIntBE(this.#skip(bytes), bytes);
   }
 
-  #take(length: number): Buffer {
-    const end = this.#at + length;
-    if (end > this.#bytes.length) throw endsTooEarly();
-    const taken = this.#bytes.subarray(this.#at, end);
-    this.#at = end;
-    return taken;
+  /** Where the next bytes begin; the ones behind them are read next. */
+  #skip(length: number): number {
+    const start = this.#at;
+    if (start + length > this.#bytes.length) throw endsTooEarly();
+    this.#at = start + length;
+    return start;
   }
 }
 

@@ -24,9 +24,24 @@ export function formatPath(path: AttributePath): string {
 export class CtyError extends Error {
   override readonly name = 'CtyError';
   readonly path: AttributePath;
+  readonly #reason: string;
 
   constructor(path: AttributePath, reason: string) {
     super(path.length === 0 ? reason : `${formatPath(path)}: ${reason}`);
     this.path = path;
+    this.#reason = reason;
   }
+
+  /**
+   * The same problem, of a value inside a larger one. Every value is read and written without a path, because most of them fit;
+   * on the way out, each structure adds its own step.
+   */
+  within(step: PathStep): CtyError {
+    return new CtyError([step, ...this.path], this.#reason);
+  }
+}
+
+/** What was thrown while a part of a structure was handled. */
+export function within(step: PathStep, thrown: unknown): unknown {
+  return thrown instanceof CtyError ? thrown.within(step) : thrown;
 }

@@ -2,7 +2,7 @@
  * Values and types of the host's language as plain data. A set is an array whose order means nothing. Maps and objects are
  * records without a prototype, because `__proto__` is a legal key. Each number has one form, so equal numbers compare equal.
  */
-import { type AttributePath, CtyError } from './path.ts';
+import { CtyError } from './path.ts';
 
 /** A value that is not known before apply. */
 export const UNKNOWN = Symbol('unknown');
@@ -53,15 +53,15 @@ export type CtyType =
   | readonly ['object', Readonly<Record<string, CtyType>>]
   | readonly ['tuple', readonly CtyType[]];
 
-/** The type that comes with the value at `path`, from parsed JSON. A list of optional attributes, if there is one, is skipped. */
-export function typeFromJson(json: unknown, path: AttributePath): CtyType {
+/** The type that comes with a value, from parsed JSON. A list of optional attributes, if there is one, is skipped. */
+export function typeFromJson(json: unknown): CtyType {
   if (json === 'string' || json === 'number' || json === 'bool' || json === 'dynamic') return json;
   const [kind, inner]: readonly unknown[] = Array.isArray(json) ? json : [];
-  if (kind === 'list' || kind === 'set' || kind === 'map') return [kind, typeFromJson(inner, path)];
-  if (kind === 'tuple' && Array.isArray(inner)) return ['tuple', inner.map((type) => typeFromJson(type, path))];
+  if (kind === 'list' || kind === 'set' || kind === 'map') return [kind, typeFromJson(inner)];
+  if (kind === 'tuple' && Array.isArray(inner)) return ['tuple', inner.map((type) => typeFromJson(type))];
   if (kind === 'object' && typeof inner === 'object' && inner !== null && !Array.isArray(inner)) {
-    const entries = Object.entries(inner).map(([name, type]): [string, CtyType] => [name, typeFromJson(type, path)]);
+    const entries = Object.entries(inner).map(([name, type]): [string, CtyType] => [name, typeFromJson(type)]);
     return ['object', Object.fromEntries(entries)];
   }
-  throw new CtyError(path, 'the value comes with something that is not a type');
+  throw new CtyError([], 'the value comes with something that is not a type');
 }

@@ -1,11 +1,11 @@
 /** The provider's terms in the messages of the protocol and back: schemas, values, and problems at places the host can find. */
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
-import { decodeMsgpack, encodeMsgpack } from '../cty/codec.ts';
 import { decodeJson, fromJson } from '../cty/json.ts';
 import { type Json, parseJson } from '../cty/json-text.ts';
+import { KnownValues } from '../cty/known-values.ts';
 import { type AttributePath, CtyError, formatPath, type PathStep } from '../cty/path.ts';
-import { type CtyObject, type CtyType, type CtyValue, isObject } from '../cty/value.ts';
+import { type CtyObject, type CtyValue, isObject } from '../cty/value.ts';
 import {
   type AttributePath_StepSchema,
   type AttributePath as AttributePathMessage,
@@ -68,20 +68,20 @@ function attributeMessage(name: string, attribute: Attribute): AttributeMessage 
   };
 }
 
-const types = new WeakMap<Schema, CtyType>();
+const known = new WeakMap<Schema, KnownValues>();
 
-function typeOf(schema: Schema): CtyType {
-  let type = types.get(schema);
-  if (type === undefined) {
-    type = objectType(schema.attributes);
-    types.set(schema, type);
+function valuesOf(schema: Schema): KnownValues {
+  let values = known.get(schema);
+  if (values === undefined) {
+    values = new KnownValues(objectType(schema.attributes));
+    known.set(schema, values);
   }
-  return type;
+  return values;
 }
 
 /** Null where there is no object. A host never sends an object that is unknown as a whole. */
 export function readObject(message: DynamicValue | undefined, schema: Schema): CtyObject | null {
-  const value = readValue(message, typeOf(schema));
+  const value = readValue(message, valuesOf(schema));
   if (value === null || isObject(value)) return value;
   throw new CtyError([], 'expected an object');
 }
@@ -94,12 +94,13 @@ export function readConfig(message: DynamicValue | undefined, schema: Schema): C
 }
 
 export function writeObject(value: CtyObject | null, schema: Schema): DynamicValue {
-  return create(DynamicValueSchema, { msgpack: encodeMsgpack(value, typeOf(schema)) });
+  return create(DynamicValueSchema, { msgpack: valuesOf(schema).encode(value) });
 }
 
 /** An object made from stored data, completed by the current schema. */
 export function writeStored(state: unknown, schema: Schema): DynamicValue {
-  return create(DynamicValueSchema, { msgpack: encodeMsgpack(fromJson(state, typeOf(schema)), typeOf(schema)) });
+  const values = valuesOf(schema);
+  return create(DynamicValueSchema, { msgpack: values.encode(fromJson(state, values.type)) });
 }
 
 /** Null where nothing is stored. */
@@ -107,10 +108,10 @@ export function readStored(state: RawState | undefined): Json {
   return state === undefined || state.json.length === 0 ? null : parseJson(Buffer.from(state.json).toString('utf8'));
 }
 
-function readValue(message: DynamicValue | undefined, type: CtyType): CtyValue {
+function readValue(message: DynamicValue | undefined, values: KnownValues): CtyValue {
   if (message === undefined) return null;
-  if (message.msgpack.length > 0) return decodeMsgpack(message.msgpack, type);
-  return message.json.length > 0 ? decodeJson(message.json, type) : null;
+  if (message.msgpack.length > 0) return values.decode(message.msgpack);
+  return message.json.length > 0 ? decodeJson(message.json, values.type) : null;
 }
 
 export type DiagnosticMessage = Diagnostic;
