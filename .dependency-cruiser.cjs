@@ -26,7 +26,7 @@ const layering = Object.entries(allowed).map(([folder, imports]) => ({
 /** Optional peer dependencies, installed here for the tests. */
 const DRIVERS = '(^|/)node_modules/(pg|aws4fetch)/';
 
-/** Packages that the build puts into ours: no dependencies of the package, and still part of it. */
+/** Packages that the build puts into ours, no dependencies of the package and still part of it; of the first one only types. */
 const BUNDLED = '(^|/)node_modules/(@bufbuild/protobuf|commander|preact|selfsigned|xz-decompress|yaml)/';
 
 /** The simulator shares the wire vocabulary with the client, never the client itself. */

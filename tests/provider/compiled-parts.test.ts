@@ -99,6 +99,13 @@ describe('compiled code', () => {
     for (const name of files) expect(statSync(pathOf(name)).mtimeMs).toBe(1_000_000);
   });
 
+  it('holds the text that it belongs to, which has no library for messages in it', async () => {
+    await serve(programs.whole, metadata);
+    const text = kept().map((name) => readFileSync(pathOf(name), 'latin1'));
+    expect(text).toEqual(expect.arrayContaining([expect.stringContaining('createProvider')]));
+    expect(text.join('')).not.toContain('FileDescriptorProto');
+  });
+
   it('grows when a process does what none before it did', async () => {
     await serve(programs.toy, metadata);
     const files = kept();
@@ -116,7 +123,8 @@ describe('compiled code', () => {
     const files = kept();
     for (const name of files) {
       const bytes = readFileSync(pathOf(name));
-      bytes.fill(0x5a, bytes.length / 2, bytes.length / 2 + 64);
+      const middle = Math.floor(bytes.length / 2);
+      bytes.fill(0x5a, middle, middle + 64);
       writeFileSync(pathOf(name), bytes);
     }
     const damaged = files.map((name) => readFileSync(pathOf(name)));

@@ -10,7 +10,6 @@ import { silentLogger } from '../../src/base/log.ts';
 import { KnownSecrets } from '../../src/base/secret.ts';
 import { decodeMsgpack, encodeMsgpack } from '../../src/provider/cty/codec.ts';
 import { type CtyObject, objectOf, UNKNOWN } from '../../src/provider/cty/value.ts';
-import { pathOf } from '../../src/provider/host/calls.ts';
 import { frame } from '../../src/provider/host/grpc-wire.ts';
 import {
   ApplyResourceChange_RequestSchema,
@@ -19,7 +18,7 @@ import {
   Provider,
 } from '../../src/provider/protocol/generated/tfplugin6.generated.ts';
 import { objectType } from '../../src/provider/schema/model.ts';
-import { HostClient } from '../../src/provider/testing/host-client.ts';
+import { HostClient, pathOf } from '../../src/provider/testing/host-client.ts';
 import { type Attached, reattach } from '../../src/provider/testing/reattach.ts';
 import { createToyProvider, TOY_ADDRESS } from './toy/toy-provider.ts';
 

@@ -78,7 +78,7 @@ export async function bundleCommand(directory: string, hasDrivers = false): Prom
     chunkNames: '[name]-[hash]',
     external: hasDrivers ? PARTS_OF_DRIVERS : DRIVERS,
     define: { 'import.meta.url': OWN_ADDRESS },
-    plugins: [onlyUsedZod, uncompiledZod, await lazyGroups()],
+    plugins: [onlyUsedZod, uncompiledZod, idleCommander, await lazyGroups()],
   });
   await mkdir(directory, { recursive: true });
   for (const { path, text } of outputFiles) await writeFile(path, await commonJs(text));
@@ -98,9 +98,42 @@ async function commonJs(text: string): Promise<string> {
     supported: { 'dynamic-import': false },
     legalComments: 'none',
   });
-  if (!code.includes(OWN_ADDRESS)) return code;
-  return `const ${OWN_ADDRESS} = require('node:url').pathToFileURL(__filename).href;\n${code}`;
+  const lazy = builtinsWhenUsed(code);
+  if (!lazy.includes(OWN_ADDRESS)) return lazy;
+  return `const ${OWN_ADDRESS} = require('node:url').pathToFileURL(__filename).href;\n${lazy}`;
 }
+
+/** Every Node has loaded these before it runs anything. */
+const ALWAYS_LOADED = new Set(['buffer', 'events', 'fs', 'module', 'path', 'process', 'timers', 'url', 'util', 'vm']);
+
+/**
+ * Node loads its other modules when they are asked for, and some of them (crypto, child_process) take as long as a tenth of a bare
+ * start. So each is asked for when it is first used, and not at the top of a chunk. The names are those that the bundler makes up.
+ */
+function builtinsWhenUsed(code: string): string {
+  return [...code.matchAll(/^var (import_node_\w+) = require\("node:([\w/]+)"\);$/gm)].reduce(
+    (text, [line, name = '', module = '']) => {
+      const withoutLine = text.replace(line, '');
+      const isOnlyMember = !new RegExp(`\\b${name}\\b(?!\\.)`).test(withoutLine);
+      if (ALWAYS_LOADED.has(module) || !isOnlyMember) return text;
+      const loaded = `var ${name}_loaded, ${name} = () => ${name}_loaded ??= require("node:${module}");`;
+      return text.replace(new RegExp(`\\b${name}\\.`, 'g'), `(${name}()).`).replace(line, loaded);
+    },
+    code,
+  );
+}
+
+/** Commander starts programs for subcommands that are files of their own. We have none. */
+const idleCommander: Plugin = {
+  name: 'idle-commander',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]commander[\\/]lib[\\/]command\.js$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8'))
+        .replace("const childProcess = require('node:child_process');", '')
+        .replaceAll('childProcess.', "require('node:child_process')."),
+    }));
+  },
+};
 
 /** The command as one text, with everything inside. `plugin` provides what would be files of the package. */
 export async function bundleSingle(plugin: Plugin): Promise<string> {

@@ -8,7 +8,7 @@ import type { Plugin } from 'esbuild';
 import { ROOT } from './bundle.ts';
 
 const GROUPS = [
-  { name: 'offline', has: /[\\/](validate|completion|open)\.ts$/ },
+  { name: 'offline', has: /[\\/](validate|completion|read)\.ts$/ },
   { name: 'simulated', has: /[\\/](sim|demo)\.ts$/ },
   { name: 'page', has: /[\\/]commands[\\/]ui\.ts$/ },
   { name: 's3', has: /[\\/](s3-\w+|aws-credentials)\.ts$/ },

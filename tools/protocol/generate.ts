@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { CodeGeneratorRequestSchema, CodeGeneratorResponseSchema } from '@bufbuild/protobuf/wkt';
 import { readProto } from './proto-file.ts';
+import { tablesOf } from './tables.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const source = join(root, 'src/provider/protocol');
@@ -26,12 +27,23 @@ export async function generateProtocol(): Promise<GeneratedFile[]> {
     protoFile: files,
     sourceFileDescriptors: files,
   });
-  return runPlugin(toBinary(CodeGeneratorRequestSchema, request)).map(({ name, content }) => {
+  const code = runPlugin(toBinary(CodeGeneratorRequestSchema, request)).map(({ name, content }) => {
     const stem = name.replace('_pb.ts', '');
-    const path = join(source, 'generated', `${stem}.generated.ts`);
-    return { path, text: ourForm(`${stem}.proto`, content) };
+    return { path: pathOf(stem), text: ourForm(`${stem}.proto`, content) };
   });
+  const tables = files
+    .filter(({ name }) => name === PROVIDER)
+    .map((file) => ({
+      path: pathOf(`${file.package}.tables`),
+      text: tablesOf(file),
+    }));
+  return [...code, ...tables];
 }
+
+/** The bytes of the other services' messages are constants (`src/provider/host/serve.ts`). */
+const PROVIDER = 'tfplugin6.proto';
+
+const pathOf = (stem: string) => join(source, 'generated', `${stem}.generated.ts`);
 
 function runPlugin(request: Uint8Array) {
   const plugin = join(root, 'node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es');

@@ -60,15 +60,12 @@ export async function makeRelease({ directory, platforms, hasProvider, say }: Re
       const packed = join(work, 'provider', 'release');
       for (const name of await readdir(packed)) await cp(join(packed, name), join(directory, name));
     }
-    await writeFile(join(directory, `proxwright_${version}.cdx.json`), await sbom([...folders, ...inside, PROTOBUF]));
+    await writeFile(join(directory, `proxwright_${version}.cdx.json`), await sbom([...folders, ...inside]));
   } finally {
     await rm(work, { recursive: true, force: true });
   }
   return { files: await writeSums(directory), missing };
 }
-
-/** The one package that is only in the provider. */
-const PROTOBUF = 'node_modules/@bufbuild/protobuf';
 
 /** Packs a copy of the tree with a build of its own; returns the folders of the bundled packages. */
 async function packNpm(staging: string, destination: string): Promise<string[]> {

@@ -43,7 +43,7 @@ export async function runComplete(
 
 /** Groups and members of the stack in this directory, or of the one that the words name; none if it has problems. */
 async function addressesFor(words: readonly string[], deps: CommandDeps): Promise<string[]> {
-  const { readStack } = await import('../stack/open.ts');
+  const { readStack } = await import('../stack/read.ts');
   const after = (...names: string[]) =>
     words.flatMap((word, index) =>
       names.includes(words[index - 1] ?? '') && index < words.length - 1 ? [unquoted(word)] : [],

@@ -15,7 +15,7 @@ import { readRun } from '../../state/journal.ts';
 import type { StateStore } from '../../state/store.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import { packageVersion } from '../package.ts';
-import { variableFilesOf } from '../stack/open.ts';
+import { variableFilesOf } from '../stack/read.ts';
 import { writePrivateFile } from '../write-file.ts';
 import { addEvidence, type EvidenceFiles, evidenceFiles } from './evidence-files.ts';
 import { Gate } from './gate.ts';

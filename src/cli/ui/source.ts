@@ -26,8 +26,9 @@ import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts
 import { findingsFor } from '../commands/check/doctor.ts';
 import { driftsOf } from '../commands/check/drift.ts';
 import { connect } from '../stack/connect.ts';
-import { type OpenedStack, openReadStack, readStack } from '../stack/open.ts';
+import { type OpenedStack, openReadStack } from '../stack/open.ts';
 import { planWithoutLock } from '../stack/planning.ts';
+import { readStack } from '../stack/read.ts';
 import { readCluster } from './cluster.ts';
 
 const STACK_LINE = /^["']?stack["']?:\s*\S/m;

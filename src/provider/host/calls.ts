@@ -3,20 +3,13 @@
  * guard around the provider. No failure leaves as an error of the connection, because the host would show a broken plugin
  * and forget what exists. What is thrown becomes a diagnostic, next to the last state that is known to be true.
  */
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  type DescService,
-  fromBinary,
-  type MessageInitShape,
-  type MessageShape,
-  toBinary,
-} from '@bufbuild/protobuf';
+import type { DescMessage, DescService, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Logger } from '../../base/log.ts';
 import type { KnownSecrets } from '../../base/secret.ts';
 import { visibleText } from '../../base/text/safe-text.ts';
+import { CALLS, MESSAGES } from '../protocol/generated/tfplugin6.tables.generated.ts';
+import { type Call, readMessage, writeMessage } from '../protocol/wire.ts';
 import type { Provider } from '../provider.ts';
 import type { Method } from './grpc-server.ts';
 import { type DiagnosticMessage, diagnosticMessage, diagnosticOfThrown } from './messages.ts';
@@ -31,32 +24,25 @@ export type Handlers<Service extends DescService> = {
     : never;
 };
 
-export function methodsOf<Service extends DescService>(
-  service: Service,
-  handlers: Handlers<Service>,
-): Map<string, Method> {
-  const methods = service.methods.map((method): [string, Method] => {
+export function methodsOf<Service extends DescService>(handlers: Handlers<Service>): Map<string, Method> {
+  const methods = CALLS.map((call): [string, Method] => {
     // The type above makes sure that each handler exists and takes the message of its method.
-    const handler = handlers[method.localName as keyof Handlers<Service>] as Handler;
-    return [pathOf(method), { kind: 'unary', handle: (message, signal) => answer(method, handler, message, signal) }];
+    const handler = handlers[call.name as keyof Handlers<Service>] as unknown as Handler;
+    return [call.path, { kind: 'unary', handle: (message, signal) => answer(call, handler, message, signal) }];
   });
   return new Map(methods);
 }
 
-export function pathOf(method: DescMethod): string {
-  return `/${method.parent.typeName}/${method.name}`;
-}
-
-type Handler = (request: MessageShape<DescMessage>, call: AbortSignal) => Promise<MessageInitShape<DescMessage>>;
+type Handler = (request: object, call: AbortSignal) => Promise<Readonly<Record<string, unknown>>>;
 
 async function answer(
-  method: DescMethod,
+  { input, output }: Call,
   handler: Handler,
   message: Uint8Array,
-  call: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const response = await handler(fromBinary(method.input, message), call);
-  return toBinary(method.output, create(method.output, response));
+  const response = await handler(readMessage(MESSAGES, input, message), signal);
+  return writeMessage(MESSAGES, output, response);
 }
 
 export interface GuardOptions {

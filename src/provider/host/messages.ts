@@ -1,5 +1,5 @@
 /** The provider's terms in the messages of the protocol and back: schemas, values, and problems at places the host can find. */
-import { create, type MessageInitShape } from '@bufbuild/protobuf';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import { decodeJson, fromJson } from '../cty/json.ts';
 import { type Json, parseJson } from '../cty/json-text.ts';
@@ -8,26 +8,21 @@ import { type AttributePath, CtyError, formatPath, type PathStep } from '../cty/
 import { type CtyObject, type CtyValue, isObject } from '../cty/value.ts';
 import {
   type AttributePath_StepSchema,
-  type AttributePath as AttributePathMessage,
-  AttributePathSchema,
-  type Diagnostic,
+  type AttributePathSchema,
   Diagnostic_Severity,
-  DiagnosticSchema,
   type DynamicValue,
-  DynamicValueSchema,
   type RawState,
   type Schema_AttributeSchema,
   Schema_Object_NestingMode,
-  type Schema as SchemaMessage,
-  SchemaSchema,
+  type SchemaSchema,
   StringKind,
 } from '../protocol/generated/tfplugin6.generated.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { type Attribute, type Attributes, objectType, type Schema } from '../schema/model.ts';
 import { inHostLanguage } from '../values/host-language.ts';
 
-export function schemaMessage(schema: Schema): SchemaMessage {
-  return create(SchemaSchema, {
+export function schemaMessage(schema: Schema): MessageInitShape<typeof SchemaSchema> {
+  return {
     version: BigInt(schema.version),
     block: {
       version: BigInt(schema.version),
@@ -35,7 +30,7 @@ export function schemaMessage(schema: Schema): SchemaMessage {
       descriptionKind: StringKind.MARKDOWN,
       attributes: attributeMessages(schema.attributes),
     },
-  });
+  };
 }
 
 type AttributeMessage = MessageInitShape<typeof Schema_AttributeSchema>;
@@ -79,6 +74,9 @@ function valuesOf(schema: Schema): KnownValues {
   return values;
 }
 
+/** As we write it. */
+type ValueMessage = Pick<DynamicValue, 'msgpack'>;
+
 /** Null where there is no object. A host never sends an object that is unknown as a whole. */
 export function readObject(message: DynamicValue | undefined, schema: Schema): CtyObject | null {
   const value = readValue(message, valuesOf(schema));
@@ -93,14 +91,14 @@ export function readConfig(message: DynamicValue | undefined, schema: Schema): C
   return value;
 }
 
-export function writeObject(value: CtyObject | null, schema: Schema): DynamicValue {
-  return create(DynamicValueSchema, { msgpack: valuesOf(schema).encode(value) });
+export function writeObject(value: CtyObject | null, schema: Schema): ValueMessage {
+  return { msgpack: valuesOf(schema).encode(value) };
 }
 
 /** An object made from stored data, completed by the current schema. */
-export function writeStored(state: unknown, schema: Schema): DynamicValue {
+export function writeStored(state: unknown, schema: Schema): ValueMessage {
   const values = valuesOf(schema);
-  return create(DynamicValueSchema, { msgpack: values.encode(fromJson(state, values.type)) });
+  return { msgpack: values.encode(fromJson(state, values.type)) };
 }
 
 /** Null where nothing is stored. */
@@ -114,22 +112,29 @@ function readValue(message: DynamicValue | undefined, values: KnownValues): CtyV
   return message.json.length > 0 ? decodeJson(message.json, values.type) : null;
 }
 
-export type DiagnosticMessage = Diagnostic;
+export interface DiagnosticMessage {
+  readonly severity: Diagnostic_Severity;
+  readonly summary: string;
+  readonly detail: string;
+  readonly attribute?: PathMessage;
+}
 
-export function diagnosticMessages(diagnostics: readonly ProviderDiagnostic[], schema: Schema): Diagnostic[] {
+type PathMessage = MessageInitShape<typeof AttributePathSchema>;
+
+export function diagnosticMessages(diagnostics: readonly ProviderDiagnostic[], schema: Schema): DiagnosticMessage[] {
   return diagnostics.map((diagnostic) => diagnosticMessage(diagnostic, schema.attributes));
 }
 
-export function diagnosticMessage(diagnostic: ProviderDiagnostic, attributes: Attributes): Diagnostic {
+export function diagnosticMessage(diagnostic: ProviderDiagnostic, attributes: Attributes): DiagnosticMessage {
   const { severity, summary, detail, path = [] } = diagnostic;
   const found = findable(path, attributes);
   const isNamed = found.length === path.length;
-  return create(DiagnosticSchema, {
+  return {
     severity: severity === 'error' ? Diagnostic_Severity.ERROR : Diagnostic_Severity.WARNING,
     summary,
     detail: isNamed ? detail : `${detail}\n\nThis is about ${formatPath(path)}.`,
     ...(found.length > 0 && { attribute: pathMessage(found) }),
-  });
+  };
 }
 
 /**
@@ -145,8 +150,8 @@ function findable(path: AttributePath, attributes: Attributes): AttributePath {
   return isSet ? [first] : [first, second];
 }
 
-export function pathMessage(path: AttributePath): AttributePathMessage {
-  return create(AttributePathSchema, { steps: path.map((step) => ({ selector: selectorOf(step) })) });
+export function pathMessage(path: AttributePath): PathMessage {
+  return { steps: path.map((step) => ({ selector: selectorOf(step) })) };
 }
 
 type Selector = NonNullable<MessageInitShape<typeof AttributePath_StepSchema>['selector']>;

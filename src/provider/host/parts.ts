@@ -38,9 +38,8 @@ type Run = (
   loadPart: (name: string) => unknown,
 ) => void;
 
-/** Behind the data of V8: what it was used for, and a checksum. */
-const USES_BYTES = 4;
-const CHECKSUM_BYTES = 4;
+/** Behind the data of V8: the text that it belongs to, how long that is, what it was used for, and a checksum. */
+const NUMBER_BYTES = 4;
 /** Of this many versions and parts; older ones are removed. */
 const KEPT_FILES = 8;
 
@@ -72,16 +71,18 @@ export function partLoader(parts: Readonly<Record<string, Part>>, require: NodeJ
 }
 
 function compiled({ filename, hash, packed }: Part): Run {
-  const text = inflateRawSync(Buffer.from(packed, 'base64')).toString();
   const directory = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : cacheDirectory();
-  const path = directory && join(directory, `${hash}-${process.versions.v8}-${process.arch}.bin`);
+  const path = directory && join(directory, `${hash}-${process.versions.v8}-${process.arch}.part`);
   const kept = path === undefined ? undefined : readKept(path);
+  // The bundler writes ASCII only, which is the least work to read.
+  const text = kept?.text ?? inflateRawSync(Buffer.from(packed, 'base64')).toString('latin1');
   const source = `(function (require, module, exports, loadPart) {${text}\n})`;
   const script = new Script(source, { filename, ...(kept && { cachedData: kept.data }) });
   // V8 refuses what another version, or one with other flags, has left here.
   const known = kept && !script.cachedDataRejected ? kept.uses : undefined;
   process.on('exit', () => {
-    if (path !== undefined && (known === undefined || (uses & ~known) !== 0)) keep(path, script, uses | (known ?? 0));
+    if (path !== undefined && (known === undefined || (uses & ~known) !== 0))
+      keep(path, { script, text, uses: uses | (known ?? 0) });
   });
   return script.runInThisContext() as Run; // the function above
 }
@@ -111,6 +112,7 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 
 interface Kept {
   readonly data: Buffer;
+  readonly text: string;
   readonly uses: number;
 }
 
@@ -121,10 +123,12 @@ function readKept(path: string): Kept | undefined {
     try {
       if (!isOurs(fstatSync(file))) return undefined;
       const bytes = readFileSync(file);
-      const checked = bytes.subarray(0, -CHECKSUM_BYTES);
-      if (bytes.readUInt32BE(checked.length) !== crc32(checked)) return undefined;
-      const data = checked.subarray(0, -USES_BYTES);
-      return { data, uses: checked.readInt32BE(data.length) };
+      const end = bytes.length - 3 * NUMBER_BYTES;
+      const [length, uses, checksum] = [0, 1, 2].map((place) => bytes.readUInt32BE(end + place * NUMBER_BYTES));
+      if (length === undefined || uses === undefined) return undefined;
+      if (checksum !== crc32(bytes.subarray(0, -NUMBER_BYTES))) return undefined;
+      const start = end - length;
+      return { data: bytes.subarray(0, start), text: bytes.toString('latin1', start, end), uses };
     } finally {
       closeSync(file);
     }
@@ -133,21 +137,24 @@ function readKept(path: string): Kept | undefined {
   }
 }
 
-function keep(path: string, script: Script, used: number): void {
+function keep(path: string, { script, text, uses: used }: Omit<Kept, 'data'> & { readonly script: Script }): void {
   const unfinished = `${path}.${process.pid}`;
   try {
-    const end = Buffer.alloc(USES_BYTES);
-    end.writeInt32BE(used);
-    const checked = Buffer.concat([script.createCachedData(), end]);
-    const checksum = Buffer.alloc(CHECKSUM_BYTES);
-    checksum.writeUInt32BE(crc32(checked));
-    writeFileSync(unfinished, Buffer.concat([checked, checksum]), { mode: 0o600 });
+    const parts = [script.createCachedData(), Buffer.from(text, 'latin1'), number(text.length), number(used)];
+    const checked = Buffer.concat(parts);
+    writeFileSync(unfinished, Buffer.concat([checked, number(crc32(checked))]), { mode: 0o600 });
     renameSync(unfinished, path);
     forgetOldest(dirname(path));
   } catch {
     // Full, or read-only: then it is compiled again next time.
     rmSync(unfinished, { force: true });
   }
+}
+
+function number(value: number): Buffer {
+  const bytes = Buffer.alloc(NUMBER_BYTES);
+  bytes.writeUInt32BE(value >>> 0);
+  return bytes;
 }
 
 function forgetOldest(directory: string): void {

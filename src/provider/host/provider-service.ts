@@ -1,6 +1,6 @@
 /** Every call of the plugin protocol, passed on to the provider in the provider's own terms. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { Provider, type ServerCapabilitiesSchema } from '../protocol/generated/tfplugin6.generated.ts';
+import type { Provider, ServerCapabilitiesSchema } from '../protocol/generated/tfplugin6.generated.ts';
 import type { Provider as ProviderContract, ProviderDiagnostic, ResourceType } from '../provider.ts';
 import { createGuard, type Guard, type GuardOptions, type Handlers, methodsOf, named } from './calls.ts';
 import type { Method } from './grpc-server.ts';
@@ -17,7 +17,7 @@ import {
 
 export function providerMethods(options: GuardOptions): ReadonlyMap<string, Method> {
   const guard = createGuard(options);
-  return methodsOf(Provider, { ...providerHandlers(options, guard), ...resourceHandlers(guard) });
+  return methodsOf<typeof Provider>({ ...providerHandlers(options, guard), ...resourceHandlers(guard) });
 }
 
 const CAPABILITIES: MessageInitShape<typeof ServerCapabilitiesSchema> = {

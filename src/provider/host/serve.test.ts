@@ -7,7 +7,7 @@ import {
   HealthCheckResponseSchema,
 } from '../protocol/generated/health.generated.ts';
 import { GRPCBroker, GRPCController, GRPCStdio } from '../protocol/generated/plugin.generated.ts';
-import { pathOf } from './calls.ts';
+import { pathOf } from '../testing/host-client.ts';
 import { pluginMethods } from './serve.ts';
 
 const methods = pluginMethods({ onShutdown: () => {}, onHostGone: () => {} });

@@ -12,7 +12,6 @@ import {
   type MessageShape,
   toBinary,
 } from '@bufbuild/protobuf';
-import { pathOf } from '../host/calls.ts';
 import { frame, unframe } from '../host/grpc-wire.ts';
 
 export interface HostIdentity {
@@ -34,6 +33,10 @@ type TypedMethod<Input extends DescMessage, Output extends DescMessage> = DescMe
   readonly input: Input;
   readonly output: Output;
 };
+
+export function pathOf(method: DescMethod): string {
+  return `/${method.parent.typeName}/${method.name}`;
+}
 
 export class HostClient {
   readonly #session: ClientHttp2Session;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { readStack } from '../../../src/cli/stack/open.ts';
+import { readStack } from '../../../src/cli/stack/read.ts';
 import { resolveSecrets, type SecretsByVm } from '../../../src/cli/stack/secrets.ts';
 import { testDeps } from '../../../src/cli/testing/deps.ts';
 import { renderPlan } from '../../../src/cli/views/plan/plan.ts';

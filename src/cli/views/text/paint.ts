@@ -26,9 +26,21 @@ export const plainPaint: Paint = (_style, text) => text;
  * Begins and ends a mark, which becomes an escape sequence where the text leaves. Text from a server cannot contain a mark,
  * because the key is known only inside the process.
  */
-const KEY = randomHex(systemRandom, 16);
-const MARK = new RegExp(`(\\ue000${KEY}\\d+\\ue000)`, 'g');
-const mark = (code: number) => `\ue000${KEY}${code}\ue000`;
+interface Marks {
+  readonly key: string;
+  readonly pattern: RegExp;
+}
+
+/** Made with the first mark: most commands that write to a file or a pipe need none, and no random number. */
+let marks: Marks | undefined;
+
+function marksOf(): Marks {
+  const key = marks?.key ?? randomHex(systemRandom, 16);
+  marks ??= { key, pattern: new RegExp(`(\\ue000${key}\\d+\\ue000)`, 'g') };
+  return marks;
+}
+
+const mark = (code: number) => `\ue000${marksOf().key}${code}\ue000`;
 
 /** Depends on the stream that the text is written to. */
 export function paintFor(output: Output): Paint {
@@ -43,12 +55,14 @@ export function paintFor(output: Output): Paint {
 
 /** Turns marks into colours. Everything else must be free of control characters by now. */
 export function coloured(text: string): string {
-  return text.replace(MARK, (found) => `\u001b[${found.slice(1 + KEY.length, -1)}m`);
+  if (!marks) return text;
+  const { key, pattern } = marks;
+  return text.replace(pattern, (found) => `\u001b[${found.slice(1 + key.length, -1)}m`);
 }
 
 /** How many columns a text takes: marks take none. */
 export function visibleWidth(text: string): number {
-  return [...visibleText(text.replace(MARK, ''))].length;
+  return [...visibleText(marks ? text.replace(marks.pattern, '') : text)].length;
 }
 
 export function padVisible(text: string, width: number): string {
@@ -57,7 +71,7 @@ export function padVisible(text: string, width: number): string {
 
 /** Cuts a text to one line of a number of columns, shows control characters, and keeps its marks. */
 export function cutVisible(text: string, width: number): string {
-  const parts = text.split(MARK).map((part) => (isMark(part) ? part : visibleLine(part)));
+  const parts = (marks ? text.split(marks.pattern) : [text]).map((part) => (isMark(part) ? part : visibleLine(part)));
   const whole = parts.join('');
   if (visibleWidth(whole) <= width) return whole;
   let left = Math.max(0, width - 1);
@@ -91,4 +105,4 @@ export function fitLines(lines: readonly string[], { width }: Paint): string[] {
   return lines.flatMap((line) => wrapVisible(line, width, `${/^ */.exec(line)?.[0] ?? ''}    `));
 }
 
-const isMark = (part: string) => part.startsWith(`\ue000${KEY}`);
+const isMark = (part: string) => marks !== undefined && part.startsWith(`\ue000${marks.key}`);
