@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Running, Workspace } from '../../../src/provider/testing/terraform.ts';
 import { createPve, fingerprintTrust, type Pve, parseEndpoint, parseToken } from '../../../src/pve/index.ts';
 import { announcedVariables, ensureBuilt, type RunningCommand, startCommand } from '../../e2e/built-command.ts';
-import { SMALL, SOURCE, settings, vm } from './support/hcl.ts';
+import { ref, SMALL, SOURCE, settings, vm } from './support/hcl.ts';
 import { ONE_HOST } from './support/hosts.ts';
 import { type Installed, installProvider } from './support/installed.ts';
 import { hasProcesses, providerPidOf } from './support/provider-process.ts';
@@ -23,6 +23,24 @@ const FILE = [
   vm('web', { ...SMALL, vmid: 410, guest: 'cloud-init', cpu: { cores: 4 }, disks: { scsi0: { size: '4GiB' } } }),
   vm('db', { ...SMALL, name: 'db', guest: 'cloud-init', cpu: { cores: 4 } }),
 ].join('\n');
+
+const GROUP = [411, 412, 413];
+/** Three that stand in for each other. */
+const groupOf = (memory: string) =>
+  [
+    settings(),
+    vm('member', {
+      ...SMALL,
+      count: GROUP.length,
+      vmid: ref(`${GROUP[0]} + count.index`),
+      name: `member-${ref('count.index + 1')}`,
+      guest: 'cloud-init',
+      restart: 'when_needed',
+      update_group: 'members',
+      max_unavailable: 1,
+      memory,
+    }),
+  ].join('\n');
 
 let provider: Installed;
 let simulator: RunningCommand;
@@ -94,7 +112,7 @@ async function strikeAt({ isNow }: Moment, running: Running): Promise<boolean> {
 }
 
 describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $name $version', (host) => {
-  it.each(MOMENTS)('$when leaves nothing that the next apply does not take up', async (moment) => {
+  async function open(file: string): Promise<void> {
     const environment = announcedVariables(await simulator.firstLines(3));
     const { PROXMOX_VE_ENDPOINT = '', PROXMOX_VE_API_TOKEN = '', PROXMOX_VE_FINGERPRINT = '' } = environment;
     pve = createPve({
@@ -107,8 +125,12 @@ describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $
       address: SOURCE,
       installation,
       environment,
-      files: { 'main.tf': FILE },
+      files: { 'main.tf': file },
     });
+  }
+
+  it.each(MOMENTS)('$when leaves nothing that the next apply does not take up', async (moment) => {
+    await open(FILE);
     const before = await picture();
 
     const running = workspace.start(APPLY);
@@ -134,5 +156,34 @@ describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $
 
     expect(problems(await workspace.destroy())).toEqual([]);
     expect(await picture()).toEqual(before);
+  });
+
+  it('while it restarts a group leaves one VM off, which comes back before another one goes down', async () => {
+    await open(groupOf('1GiB'));
+    expect(problems(await workspace.apply())).toEqual([]);
+    await workspace.write('main.tf', groupOf('2GiB'));
+
+    const running = workspace.start(APPLY);
+    const isOff = async (vmid: number) => (await node().vm(vmid).status.current()).status === 'stopped';
+    const off = async () => (await Promise.all(GROUP.map(isOff))).filter(Boolean).length;
+    expect(await strikeAt({ when: '', isNow: async () => (await off()) > 0 }, running)).toBe(true);
+    expect((await running.result).code).toBe(1);
+    expect(await off()).toBe(1);
+
+    expect(problems(await workspace.apply())).toEqual([]);
+    expect((await workspace.plan()).code).toBe(0);
+    // In turns over both runs: each went down once, and only while all others had been started again.
+    const down: string[] = [];
+    const turns = [...(await tasksOf('qmshutdown')), ...(await tasksOf('qmstart')).slice(0, -GROUP.length)];
+    expect(turns.map(({ type }) => type).filter((type) => type === 'qmshutdown')).toHaveLength(GROUP.length);
+    for (const { type, id } of turns.sort((a, b) => a.starttime - b.starttime || a.type.localeCompare(b.type))) {
+      if (type === 'qmshutdown') down.push(id);
+      else down.splice(down.indexOf(id), 1);
+      expect(down.length).toBeLessThanOrEqual(1);
+    }
+    for (const vmid of GROUP) {
+      const { values } = await node().vm(vmid).config.get({ current: true });
+      expect([values.get('memory'), await isOff(vmid)]).toEqual(['2048', false]);
+    }
   });
 });

@@ -3,10 +3,16 @@
  * clock, how many of them do not answer: never more than one because of us, also when runs are killed in between.
  */
 import { describe, expect, it } from 'vitest';
+import { observe } from '../../../src/engine/observe.ts';
+import { planStack } from '../../../src/engine/plan.ts';
+import type { PlanOptions } from '../../../src/engine/session.ts';
+import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { guestState } from '../../../src/simulator/guests/guest.ts';
+import { seededRandom } from '../../../src/simulator/index.ts';
+import { readRecorded } from '../../../src/state/recorded.ts';
 import { pointsOf } from '../../support/depth.ts';
 import { beforehand, codesOf, complaintsAfter, failuresOf } from './support/invariants.ts';
-import { Scene, type Snapshot } from './support/scene.ts';
+import { resolved, Scene, type Snapshot, secretsOf, TOKEN_SECRET } from './support/scene.ts';
 
 const THREE = (memory: string, more = '') => `
 version: 1
@@ -153,6 +159,27 @@ describe('a change that restarts a group', () => {
     expect(mostDown()).toBe(1);
   });
 
+  it('does not say that others deleted a member that it was replacing itself', async () => {
+    const { scene } = await watched();
+    const replace = { replace: ['vm.control[1]'] };
+    scene.killAt = await pointAfter(scene, /^after DELETE .*\/qemu\/401/, replace);
+    expect(await scene.apply(AFTER, replace)).toMatchObject({ kind: 'killed' });
+    await scene.clock.advance(60_000);
+    expect(scene.world.vms.has(401)).toBe(false);
+    // As `plan` does: what the killed run began is not settled.
+    const stack = resolved(AFTER);
+    const { state } = await scene.look(() => readRecorded(scene.store, 'lab'));
+    const credentials = parseToken(`root@pam!admin=${TOKEN_SECRET}`);
+    const transport = scene.simulator.transport();
+    const pve = createPve({ transport, credentials, clock: scene.clock, random: seededRandom('reads') });
+    const secrets = secretsOf(stack);
+    const observed = await scene.clock.run(() => observe({ pve, stack, state, secrets }));
+    const planned = planStack({ stack, state, observed, secrets, now: scene.clock.now() });
+    expect(planned.ok && planned.plan.changes.find(({ address }) => address === 'vm.control[1]')?.reason).toBe(
+      'An earlier run began to replace it and did not finish; it is created again.',
+    );
+  });
+
   it('never has two members down, wherever it is killed', async () => {
     const whole = await watched();
     expect(failuresOf(await whole.scene.apply(AFTER))).toEqual([]);
@@ -173,8 +200,8 @@ describe('a change that restarts a group', () => {
 });
 
 /** At which point of an apply this happens. */
-async function pointAfter(scene: Scene, pattern: RegExp): Promise<number> {
+async function pointAfter(scene: Scene, pattern: RegExp, options: PlanOptions = {}): Promise<number> {
   const rehearsal = new Scene({ from: await scene.snapshot() });
-  await rehearsal.apply(AFTER);
+  await rehearsal.apply(AFTER, options);
   return rehearsal.points.findIndex((point) => pattern.test(point)) + 1;
 }

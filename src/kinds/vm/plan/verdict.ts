@@ -17,11 +17,7 @@ export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefin
   const { vm, recorded, observed } = input;
   const observedVm = recorded && observed.vms.get(vm.address);
   if (!recorded || !observedVm || observedVm.kind === 'gone') {
-    return planCreation(
-      input,
-      findings,
-      observedVm?.kind === 'gone' ? 'It was deleted outside Proxwright and is created again.' : undefined,
-    );
+    return planCreation(input, findings, observedVm && whyAgain(input));
   }
   const problem = identityProblem(vm, recorded, observedVm);
   if (problem || observedVm.kind !== 'present') {
@@ -29,6 +25,13 @@ export function planVm(input: VmPlanInput, findings: Findings): VmPlan | undefin
     return undefined;
   }
   return planExisting(input, recorded, observedVm.vm, findings);
+}
+
+/** Why a VM is created that the state has. */
+function whyAgain({ takenOverMacs }: VmPlanInput): string {
+  return takenOverMacs
+    ? 'An earlier run began to replace it and did not finish; it is created again.'
+    : 'It was deleted outside Proxwright and is created again.';
 }
 
 /** Another VM may have the recorded id by now, so the id alone does not identify a VM. */

@@ -50,9 +50,18 @@ export const PASSWORD_WRITE_ONLY: Attribute = {
   writeOnly: true,
 };
 
+/** A stack file has `nodes` and `placement` beside it: whoever looks for them here finds what does the same. */
+const NODE: Attribute = {
+  type: { kind: 'value', type: 'string' },
+  given: 'required',
+  description:
+    'Node of the VM; a changed node migrates it. There is no `nodes` and no `placement` here: to have nodes chosen, use the data source `proxwright_placement`.',
+};
+
 /** Everything a user may set. */
 export const USER_ATTRIBUTES: Attributes = {
   ...withNested(vmFieldAttributes(), 'cloud_init', { password_wo: PASSWORD_WRITE_ONLY }),
+  node: NODE,
   ...HANDLING,
 };
 
