@@ -1,14 +1,16 @@
 /**
  * What Proxmox itself says about the key behind a field row: whether key and sub-key exist on each bus and since which
- * release, what the server assumes without them, which values it knows, and whether it masks the value. None of it is read from the rows, so a wrong row is found.
+ * release, what the server assumes without them, which values it knows, what it does not allow beside them, and whether it
+ * masks the value. None of it is read from the rows, so a wrong row is found.
  */
 import { z } from 'zod';
 import { isSince } from '../../../src/base/values/release.ts';
 import type { FieldRow } from '../../../src/kinds/fields/field-table.ts';
-import { wordsOfText } from '../../../src/kinds/fields/words.ts';
+import { textOfWords, wordsOfText } from '../../../src/kinds/fields/words.ts';
 import { WIRE_ROWS, type WireRow } from '../../../src/kinds/vm/fields/rows.ts';
 import { type ConfigSubject, writeNeeds } from '../../../src/kinds/vm/privileges/config.ts';
 import { privilegeRules } from '../../../src/kinds/vm/privileges/need.ts';
+import { compareConfigValue } from '../../../src/pve/wire/config-comparison.ts';
 import { describeConfigKey, formatOfKey } from '../../../src/pve/wire/index.ts';
 import { API_FACTS } from '../../../src/simulator/schema/api-facts.generated.ts';
 import { apiOf } from '../../../src/simulator/schema/api-of-release.ts';
@@ -36,6 +38,8 @@ export function factProblems(row: WireRow, schema: FieldRow['schema']): string[]
     ...privilegeProblems(row),
     ...enumProblems(row, schema),
     ...valueReleaseProblems(row),
+    ...exclusionProblems(row),
+    ...orderProblems(row, schema),
   ];
 }
 
@@ -181,3 +185,46 @@ function secrecyProblems({ path, family, facts }: WireRow, schema: FieldRow['sch
   const isMasked = describeConfigKey(family)?.secret === true;
   return isMasked === (facts.secret ?? false) && isReference(schema) === isMasked ? [] : [`${path}: secrecy is wrong`];
 }
+
+/**
+ * Sub-keys that Proxmox does not allow beside this one. Rule [source QS QemuServer/Drive.pm parse_drive]: a limit for both
+ * directions together excludes those for one. Rule [source QS QemuServer/PCI.pm, USB.pm]: a device has a host address or a mapping.
+ */
+function rivalParts({ family, part }: WireRow): string[] {
+  if (family === 'hostpci' || family === 'usb') {
+    return part === 'host' ? ['mapping'] : part === 'mapping' ? ['host'] : [];
+  }
+  const [, unit, direction] = (family === 'drive' && /^(mbps|iops)(_rd|_wr)?$/.exec(part ?? '')) || [];
+  if (unit === undefined) return [];
+  const burst = unit === 'mbps' ? 'bps' : 'iops';
+  return (direction === undefined ? ['_rd', '_wr'] : ['']).flatMap((other) => [
+    `${unit}${other}`,
+    `${unit}${other}_max`,
+    `${burst}${other}_max_length`,
+  ]);
+}
+
+function exclusionProblems(row: WireRow): string[] {
+  const [actual, stated] = [rivalParts(row), row.facts.excludes ?? []].map((parts) => [...parts].sort().join(', '));
+  return actual === stated
+    ? []
+    : [`${row.path}: Proxmox allows no ${actual || 'other'} beside it, the row says ${stated || 'none'}`];
+}
+
+/** The order of a list that is declared to have none must mean nothing to the client either. */
+function orderProblems(row: WireRow, schema: FieldRow['schema']): string[] {
+  if (!row.facts.unordered) return [];
+  const [key = ''] = keysOf(row);
+  const list = SOME_LISTS.find((each) => z.safeParse(schema, each).success);
+  if (!list) return [`${row.path} has no order, and no list of it is known`];
+  const text = (value: readonly string[]) =>
+    `${row.part === undefined ? '' : `${row.part}=`}${textOfWords(row.words, [...value])}`;
+  const isSame = compareConfigValue(key, text(list), text(list.toReversed())) === 'equal';
+  return isSame ? [] : [`${row.path}: the order of its elements matters`];
+}
+
+const SOME_LISTS: readonly (readonly string[])[] = [
+  ['a', 'b'],
+  ['scsi0', 'net0'],
+  ['0-1', '2'],
+];

@@ -191,6 +191,62 @@ const PLANTED: readonly Planted[] = [
     wrong: { serverDefault: undefined },
     reason: 'Proxmox assumes true',
   },
+  {
+    what: 'a release that is too early',
+    path: 'vga.clipboard',
+    wire: 'vga.clipboard',
+    wrong: { since: undefined },
+    reason: 'Proxmox has it since 8.1, the row says 8.0',
+  },
+  {
+    what: 'a release that is too late',
+    path: 'on_boot',
+    wire: 'onboot',
+    wrong: { since: '9.0' },
+    reason: 'Proxmox has it since 8.0, the row says 9.0',
+  },
+  {
+    what: 'a value without its release',
+    path: 'efi.ms_cert',
+    wire: 'efidisk0.ms-cert',
+    wrong: { valuesSince: undefined },
+    reason: 'later, the row says {}',
+  },
+  {
+    what: 'a field of root for every token',
+    path: 'hook_script',
+    wire: 'hookscript',
+    wrong: { rootOnly: undefined },
+    reason: 'whether only root may set it is wrong',
+  },
+  {
+    what: 'a field of every token for root alone',
+    path: 'on_boot',
+    wire: 'onboot',
+    wrong: { rootOnly: true },
+    reason: 'whether only root may set it is wrong',
+  },
+  {
+    what: 'a limit beside one that Proxmox does not allow there',
+    path: 'disks.*.limits.read_mbps',
+    wire: 'drive.mbps_rd',
+    wrong: { excludes: undefined },
+    reason: 'Proxmox allows no bps_max_length, mbps, mbps_max beside it, the row says none',
+  },
+  {
+    what: 'an exclusion that Proxmox does not have',
+    path: 'usb.*.mapping',
+    wire: 'usb.mapping',
+    wrong: { excludes: ['usb3'] },
+    reason: 'Proxmox allows no host beside it, the row says usb3',
+  },
+  {
+    what: 'a list whose order matters, declared to have none',
+    path: 'boot',
+    wire: 'boot',
+    wrong: { unordered: true },
+    reason: 'the order of its elements matters',
+  },
 ];
 
 describe('a planted row', () => {
