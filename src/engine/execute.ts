@@ -1,6 +1,6 @@
 /**
  * Carries out a plan: each resource through its steps, resources side by side as far as limits and dependencies allow. A
- * failure stops its own resource; its siblings go on or stop as the stack says. Only the steps steer it: what a plan holds
+ * failure stops its own resource; its siblings continue or stop as the stack says. Only the steps steer it: what a plan holds
  * for display is not read here.
  */
 import { setMaxListeners } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * How much of a run happens at once: so many resources at all, so many copies on a node and on a storage, a pause between
- * creations, few deletions, members of a group that are unavailable, and whose turn it is to be waited for. A process that
- * applies many plans shares one of these.
+ * The concurrency limits of a run: resources in progress, copies per node and per storage, deletions, unavailable members of a
+ * group, the pause between creations, and the order in which guests are waited for. A process that applies many plans shares
+ * one of these.
  */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';

@@ -132,7 +132,7 @@ export interface DestroyInput {
   readonly destroyData?: readonly string[];
 }
 
-/** The plan that takes a stack away: everything of ours, in the reverse order of its making. Pure. */
+/** The plan that destroys a stack: everything it owns, in the reverse order of creation. Pure. */
 export function planDestroy(input: DestroyInput): PlanResult {
   const { observed, running, only = [] } = input;
   const stack = locatedStack(input.stack, renamedState(input.stack, input.state), observed);

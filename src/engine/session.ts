@@ -321,7 +321,7 @@ export class Session {
     const address = open.address as Address; // the journal holds addresses
     const step = { id: `${open.step}/settle`, address, action: 'settle' };
     // A download that is still running may take minutes.
-    log.log('info', `${address}: an earlier run did not finish ${open.action}; finding out what became of it`);
+    log.log('info', `${address}: an earlier run did not finish ${open.action}; finding out how it ended`);
     await this.#memory.record({ event: 'stepStarted', step: step.id, address, action: step.action });
     const signs = new GuestSigns(this.#run.pve, this.#run.clock);
     const context = stepContext(this.#run, step, { observed: { last: undefined }, signs, signal });

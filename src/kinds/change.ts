@@ -50,7 +50,7 @@ export interface Change {
   readonly destroys?: readonly DestroyedVolume[];
   /** Programs of this machine that run around it. */
   readonly hooks?: readonly PlannedHook[];
-  /** What else is to be known about it, in sentences. */
+  /** Further remarks about it, in sentences. */
   readonly notes?: readonly string[];
   /** What was changed outside Proxwright and an apply leaves alone: it acts on these only when the file changes them. */
   readonly outside?: readonly OutsideChange[];

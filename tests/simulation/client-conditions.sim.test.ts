@@ -153,7 +153,7 @@ describe('a stranger', () => {
     });
     expect(error).toMatchObject({ family: 'conflict' });
     expect(error.code).toBe('VMID_TAKEN');
-    expect(scene.setting(101, 'name')).toBe('somebody-elses-101');
+    expect(scene.setting(101, 'name')).toBe('another-clients-101');
     expect(await scene.run(() => scene.pve.cluster.nextid())).toBe(102);
   });
 
@@ -164,6 +164,6 @@ describe('a stranger', () => {
     );
     expect(error).toMatchObject({ family: 'conflict' });
     expect(error.code).toBe('VMID_TAKEN');
-    expect(scene.setting(300, 'name')).toBe('somebody-elses-300');
+    expect(scene.setting(300, 'name')).toBe('another-clients-300');
   });
 });

@@ -113,7 +113,7 @@ function everythingOf(error: Error): string {
 function contentsOf(world: World): Set<string> {
   const vms = [...world.vms.values()]
     .map(({ vmid, config }) => ({ vmid, name: config.current.get('name') ?? '' }))
-    .filter(({ name }) => !name.startsWith('somebody-elses-'));
+    .filter(({ name }) => !name.startsWith('another-clients-'));
   const volumes = [...world.storages.values()].flatMap((storage) =>
     [...storage.volumes.values()].flatMap((onNode) => [...onNode.keys()].map((name) => `${storage.id}:${name}`)),
   );

@@ -299,7 +299,7 @@ describe('strangers', () => {
         status: 500,
         reason: 'unable to create VM 300: config file already exists',
       });
-      expect(await ask('GET', '/nodes/pve1/qemu/300/config')).toMatchObject({ data: { name: 'somebody-elses-300' } });
+      expect(await ask('GET', '/nodes/pve1/qemu/300/config')).toMatchObject({ data: { name: 'another-clients-300' } });
     });
   });
 });

@@ -85,7 +85,7 @@ const NOT_SHARED = /^(name|vmid|node|nics\.[^.]+\.mac)$/;
 /** The value that Proxmox or the field itself assumes. */
 function isGivenAnyway(path: string, value: unknown): boolean {
   const row = ROWS.get(path.replace(SLOT, '$1.*'));
-  // Whether something is on is said in so many words.
+  // Whether something is on is always written out.
   if (!row || path.endsWith('.enabled')) return false;
   if (row.facts.serverDefault === String(value)) return true;
   const given = z.safeParse(row.schema, undefined);

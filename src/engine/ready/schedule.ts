@@ -1,6 +1,6 @@
 /**
  * Whose wait begins when. Sequential: one VM at a time, in a fixed order, each after the one before has ended — well or
- * not — while creations go on. Parallel: everyone at once.
+ * not — while creations continue. Parallel: all at once.
  */
 import type { Address } from '../../base/address.ts';
 import { canceledBy, throwIfCanceled } from '../../base/clock.ts';

@@ -1,5 +1,5 @@
 /**
- * Machines that an unfinished run was creating. Only apply finds out what became of them, so a command that only looks leaves
+ * Machines that an unfinished run was creating. Only apply finds out how they ended, so a command that only reads leaves
  * them out of its plan. A lock that no task holds is known now, and the plan refuses it by name.
  */
 import { machinesOf } from '../machines.ts';

@@ -40,7 +40,7 @@ export interface EngineResult {
 }
 
 /**
- * The owner of a resource of the host, in the place of a stack's name. A provider learns neither the address of a resource nor
+ * What ownership lines name instead of a stack. A provider learns neither the address of a resource nor
  * the name of its configuration, so the owner holds only what a later run knows too.
  */
 export function ownerName(pve: Pick<Pve, 'principal'>): string {

@@ -16,7 +16,7 @@ const CHOICES = [
   { name: 'tofu', variable: 'PROXWRIGHT_TOFU' },
 ] as const;
 
-/** Those that are here, for `describe.each`; a missing one is said to be missing, so that no test is skipped in silence. */
+/** Those that are here, for `describe.each`; a missing one is reported, so that no test is skipped silently. */
 export async function findHostPrograms(): Promise<HostProgram[]> {
   const found: HostProgram[] = [];
   for (const { name, variable } of CHOICES) {

@@ -105,7 +105,7 @@ const rule = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('stranger-edit'),
     ...common,
-    set: z.record(z.string(), z.string()).default({ description: 'changed by somebody else' }),
+    set: z.record(z.string(), z.string()).default({ description: 'changed by another client' }),
   }),
   z.strictObject({
     kind: z.literal('stranger-lock'),

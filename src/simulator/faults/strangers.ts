@@ -64,7 +64,7 @@ export function takeId(runtime: Runtime, node: string, vmid: number): void {
   if (runtime.world.vms.has(vmid)) return;
   const draft = emptyDraft();
   draft.current = new Map([
-    ['name', `somebody-elses-${vmid}`],
+    ['name', `another-clients-${vmid}`],
     ['memory', '512'],
     ['ostype', 'l26'],
   ]);

@@ -25,7 +25,7 @@ function bench(options: Readonly<Record<string, string>> = {}, config: Readonly<
 }
 
 describe('the HA manager', () => {
-  it('starts what is to be started, and then has nothing left to do', async () => {
+  it('starts what should run, and then has nothing left to do', async () => {
     const { vm, wait, state, tasks, clock, runtime } = bench();
     await wait();
     expect(vm.process).toBeDefined();

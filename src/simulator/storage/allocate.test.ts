@@ -199,7 +199,7 @@ describe('linked clones', () => {
     expect(removal).toBe(isInUse ? `500 base volume '${name}' is still in use by linked clones` : undefined);
   });
 
-  it('are not to be had from ordinary volumes and on thick LVM', async () => {
+  it('are refused for ordinary volumes and on thick LVM', async () => {
     const runtime = storageRuntime();
     const volume = await allocate(runtime, { storageId: 'thick' });
     const clone = (volid: string) =>

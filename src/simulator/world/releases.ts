@@ -1,6 +1,6 @@
 /**
  * The releases of Proxmox VE that can be simulated: what a server of each calls itself, and the one question that code asks
- * about a release. What a release has or lacks is said where it matters.
+ * about a release. What a release has or lacks is stated where it matters.
  */
 import { compareReleases, isSince, minorRelease, type ReleaseNumber } from '../../base/values/release.ts';
 import type { PveVersion, World } from './world.ts';

@@ -223,7 +223,7 @@ const mapping = z.strictObject({
   options: z.record(z.string(), z.string()).default({}),
 });
 
-/** Everything follows from the release unless it is said. */
+/** Everything follows from the release unless it is set here. */
 const versionDetails = z.strictObject({
   version: z.string().optional().describe('As `/version` says it: 8.4.14.'),
   release: z.string().optional(),

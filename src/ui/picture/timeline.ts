@@ -113,7 +113,7 @@ function titleOf({ command, runId }: Chart, { title }: TimelineOptions): string 
   return title ?? `${command}, run ${runId}`;
 }
 
-/** What somebody who does not see the picture needs to know of it. */
+/** The picture in words, for screen readers. */
 export function describeChart({ rows, spanMs, outcome, path: chain, command }: Chart, prediction?: Chart): string {
   const failed = rows
     .filter(({ status }) => status === 'failed' || status === 'notReady')

@@ -81,15 +81,15 @@ describe('the id of a clone', () => {
     const bench = new Bench([{ kind: 'stranger-id', at: 1 }]);
     const error = await bench.failure('vm.clone', CLONE);
     expect(error).toMatchObject({ code: 'VMID_TAKEN' });
-    expect(error.diagnostic.detail).toContain('somebody-elses-101');
-    expect(bench.config('name')).toBe('somebody-elses-101');
+    expect(error.diagnostic.detail).toContain('another-clients-101');
+    expect(bench.config('name')).toBe('another-clients-101');
   });
 
   it('is another one when a stranger was faster and it was free to choose', async () => {
     const bench = new Bench([{ kind: 'stranger-id', at: 1 }]);
     await bench.run('vm.clone', { source: CLONE.source, name: 'web', mode: 'full', vmids: [101, 102] });
     expect(recordedOf(bench)?.vmid).toBe(102);
-    expect(bench.config('name')).toBe('somebody-elses-101');
+    expect(bench.config('name')).toBe('another-clients-101');
   });
 
   it('is refused when the range is used up', async () => {

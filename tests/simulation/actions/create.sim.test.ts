@@ -62,7 +62,7 @@ describe('vm.create', () => {
   it('is refused when a stranger has the id', async () => {
     const bench = new Bench([{ kind: 'stranger-id', at: 1 }]);
     expect(await bench.failure('vm.create', INPUT)).toMatchObject({ code: 'VMID_TAKEN' });
-    expect(bench.config('name')).toBe('somebody-elses-101');
+    expect(bench.config('name')).toBe('another-clients-101');
   });
 
   it('takes another id when a stranger was faster and it was free to choose', async () => {

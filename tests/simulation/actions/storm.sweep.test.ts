@@ -71,7 +71,7 @@ describe('a storm', () => {
     expect(bench.vm(vmid).config.pending.size).toBe(0);
     expect(volumesOf(bench, vmid)).toHaveLength(3);
     const others = [...bench.world.vms.values()].filter((vm) => vm.vmid < 9000 && vm.vmid !== vmid);
-    for (const other of others) expect(other.config.current.get('name')).toMatch(/^somebody-elses-/);
+    for (const other of others) expect(other.config.current.get('name')).toMatch(/^another-clients-/);
     for (const other of others) expect(volumesOf(bench, other.vmid)).toEqual([]);
   });
 });

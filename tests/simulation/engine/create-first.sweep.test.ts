@@ -107,7 +107,7 @@ describe('a group that makes the new VM first', () => {
     expect(await complaintsAfterDestroy(scene, STACK, before)).toEqual([]);
   });
 
-  it('keeps the address it got when a member is replaced in its place, and gives a new member a free one', async () => {
+  it('keeps the address it got when a member is replaced in place, and gives a new member a free one', async () => {
     const { scene } = await begin(STACK);
     expect(failuresOf(await scene.apply(STACK, BOTH))).toEqual([]);
     await scene.clock.advance(120_000);

@@ -126,7 +126,7 @@ async function tokensTasks({ pve, ...context }: FileContext, node: string, typef
   return tasks.filter(({ upid }) => parseUpid(upid)?.user === pve.principal);
 }
 
-/** Until the log names the target, the task is taken for ours. */
+/** Until the log names the target, the task counts as ours. */
 async function copiesTo(context: FileContext, upid: Upid, file: string): Promise<boolean> {
   const node = parseUpid(upid)?.node ?? '';
   const { signal } = context;

@@ -141,7 +141,7 @@ async function compare(context: ActionContext, vm: VmObserved, name: string): Pr
 
 /**
  * What a rollback makes unknown: which secrets the VM has, because none can be read back, and, where it is started again,
- * whether it runs. Recorded as applied it would be taken for done.
+ * whether it runs. Recorded as applied, it would count as done.
  */
 function forgotten(context: ActionContext, startsAgain: boolean | undefined) {
   const isKnown = (path: string) => !isSecretPath(path) && !(startsAgain && path === 'power');

@@ -58,7 +58,7 @@ export async function findFile(
 
 /**
  * Waits for downloads and copies to this name that another process left running, so that nothing is started beside them. What
- * they make is not ours: the token tells no stack from another, and a provider that died told no one what it had begun.
+ * they make is not ours: stacks that share a token look alike, and a provider that died left no record of what it began.
  */
 export async function settleEarlier(deps: Deps, place: FilePlace): Promise<void> {
   for (const task of await tasksFor(deps, place)) {

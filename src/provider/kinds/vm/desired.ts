@@ -41,7 +41,7 @@ export function desiredVm(config: CtyObject, exists: boolean): DesiredVm {
   };
 }
 
-/** A VM that was taken over stays as it is, on or off, until the configuration says what it is to be. */
+/** A VM that was taken over stays as it is, on or off, until the configuration sets `power`. */
 export function withPlannedPower(vm: ResolvedVm, { power }: CtyObject): ResolvedVm {
   return power === 'running' || power === 'stopped' ? { ...vm, fields: { ...vm.fields, power } } : vm;
 }
@@ -170,7 +170,7 @@ export function formerDigest(password: Secret): string {
   return secretDigest('former provider', password);
 }
 
-/** The former provider has set a password and does not say which. The one that is configured first is taken for it. */
+/** The former provider has set a password and does not say which. The first one that is configured counts as that one. */
 export const ANY_PASSWORD = 'any';
 
 /** The password that the former provider has set counts as applied. */

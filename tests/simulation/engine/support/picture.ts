@@ -9,7 +9,7 @@ const TEMPLATES_FROM = 9000;
 export function ourVms(world: World, strangers: ReadonlySet<number>): Vm[] {
   return [...world.vms.values()].filter(
     ({ vmid, config }) =>
-      vmid < TEMPLATES_FROM && !strangers.has(vmid) && !config.current.get('name')?.startsWith('somebody-elses-'),
+      vmid < TEMPLATES_FROM && !strangers.has(vmid) && !config.current.get('name')?.startsWith('another-clients-'),
   );
 }
 

@@ -25,7 +25,7 @@ export interface Expectations {
 }
 
 const isOthers = ({ vmid, config }: Vm) =>
-  STRANGERS.has(vmid) || config.current.get('name')?.startsWith('somebody-elses-') === true;
+  STRANGERS.has(vmid) || config.current.get('name')?.startsWith('another-clients-') === true;
 
 export const ourVms = (world: World): Vm[] => [...world.vms.values()].filter((vm) => !isOthers(vm));
 

@@ -28,7 +28,7 @@ export interface TaskRequest {
 }
 
 /**
- * Sends the request and waits for its task. If the answer was lost, a running task of ours of this type is taken for it;
+ * Sends the request and waits for its task. If the answer was lost, a running task of ours of this type counts as it;
  * without one, the error with the unknown outcome is thrown, and the caller reads the VM.
  */
 export async function runTask(context: ActionContext, request: TaskRequest): Promise<TaskResult | undefined> {

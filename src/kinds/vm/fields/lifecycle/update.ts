@@ -35,7 +35,7 @@ export const updateFields = z
     }),
     order: field(z.enum(['destroy_first', 'create_first']).optional(), {
       description:
-        'destroy_first (the default) replaces a member in its place: it keeps its ID and addresses. create_first makes the new VM with a spare ID and spare addresses of the ranges, and the old one goes once the new one is ready.',
+        'destroy_first (the default) replaces a member in place: it keeps its ID and addresses. create_first creates the new VM with a spare ID and spare addresses of the ranges, and destroys the old one once the new one is ready.',
       effect: 'none',
     }),
   })
