@@ -18,7 +18,7 @@ import {
 import { expectedAddresses, hasAddress, type NicAddresses, reportedAddresses } from './addresses.ts';
 import type { GuestCommand, ReadyChecks, ReadyTarget } from './checks.ts';
 
-interface LookParts {
+interface LookDeps {
   readonly pve: Pve;
   readonly clock: Clock;
   readonly log: Logger;
@@ -69,33 +69,33 @@ export interface Looks {
   readonly guest: GuestObserved;
 }
 
-export function looksFor(parts: LookParts): Looks {
-  const { checks, target } = parts;
+export function looksFor(deps: LookDeps): Looks {
+  const { checks, target } = deps;
   const guest: GuestObserved = { addresses: expectedAddresses(target.nics), answers: 0 };
   const asksAgent = checks.agentPings > 0;
-  const running = runningLook(parts);
+  const running = runningLook(deps);
   const looks = [
     // An agent that answers runs.
-    asksAgent ? agentLook(parts, guest) : running,
-    ...(asksAgent || needsAddress(parts) ? [addressLook(parts, guest)] : []),
-    ...(checks.osInfo ? [osInfoLook(parts, guest)] : []),
+    asksAgent ? agentLook(deps, guest) : running,
+    ...(asksAgent || needsAddress(deps) ? [addressLook(deps, guest)] : []),
+    ...(checks.osInfo ? [osInfoLook(deps, guest)] : []),
     // All of these are answers of the agent too, so often none is left to wait for.
-    ...(asksAgent ? [answersLook(parts, guest)] : []),
-    ...checks.ports.map((port) => portLook(parts, guest, port, 'always')),
-    ...checks.portsIfAddressed.map((port) => portLook(parts, guest, port, 'if addressed')),
-    ...(checks.cloudInit ? [cloudInitLook(parts)] : []),
-    ...(checks.agentService ? [agentServiceLook(parts)] : []),
-    ...checks.commands.map((command) => commandLook(parts, command)),
+    ...(asksAgent ? [answersLook(deps, guest)] : []),
+    ...checks.ports.map((port) => portLook(deps, guest, port, 'always')),
+    ...checks.portsIfAddressed.map((port) => portLook(deps, guest, port, 'if addressed')),
+    ...(checks.cloudInit ? [cloudInitLook(deps)] : []),
+    ...(checks.agentService ? [agentServiceLook(deps)] : []),
+    ...checks.commands.map((command) => commandLook(deps, command)),
   ];
   const firstQuestion = asksAgent ? looks[0] : undefined;
-  return { looks, firstQuestion, running, pulse: asksAgent ? pulseLook(parts) : running, guest };
+  return { looks, firstQuestion, running, pulse: asksAgent ? pulseLook(deps) : running, guest };
 }
 
-function runningLook(parts: LookParts): Look {
-  return asking(parts, 'the VM to run', 'NOT_RUNNING', async (miss) => {
-    const { status, agent } = await vmOf(parts).status.current(options(parts));
+function runningLook(deps: LookDeps): Look {
+  return asking(deps, 'the VM to run', 'NOT_RUNNING', async (miss) => {
+    const { status, agent } = await vmOf(deps).status.current(options(deps));
     if (status !== 'running') return { ...miss('It is stopped.'), lost: 'guest' };
-    if (parts.checks.agentPings > 0 && !agent) throw agentSwitchedOff(parts.target);
+    if (deps.checks.agentPings > 0 && !agent) throw agentSwitchedOff(deps.target);
     return undefined;
   });
 }
@@ -103,12 +103,12 @@ function runningLook(parts: LookParts): Look {
 const AN_ANSWER = 'its guest agent to answer';
 
 /** Asks for the addresses at once: Proxmox pings the agent before it passes any question on. */
-function agentLook(parts: LookParts, guest: GuestObserved): Look {
-  return asking(parts, AN_ANSWER, 'AGENT_SILENT', async () => {
+function agentLook(deps: LookDeps, guest: GuestObserved): Look {
+  return asking(deps, AN_ANSWER, 'AGENT_SILENT', async () => {
     guest.answers = 0;
     guest.interfaces = undefined;
     try {
-      guest.interfaces = await askInterfaces(parts, guest);
+      guest.interfaces = await askInterfaces(deps, guest);
     } catch (error) {
       // An agent that refuses the question is there; the look for the address reports what it says.
       if (!hasCode(error, 'SERVER_FAULT')) throw error;
@@ -118,38 +118,38 @@ function agentLook(parts: LookParts, guest: GuestObserved): Look {
 }
 
 /** Without pauses: whether it lasts is checked by `settle`. */
-function answersLook(parts: LookParts, guest: GuestObserved): Look {
-  const { agentPings } = parts.checks;
+function answersLook(deps: LookDeps, guest: GuestObserved): Look {
+  const { agentPings } = deps.checks;
   const awaited = agentPings === 1 ? AN_ANSWER : `${AN_ANSWER} ${agentPings} times in a row`;
-  const look = asking(parts, awaited, 'AGENT_SILENT', async () => {
-    for (; guest.answers < agentPings; guest.answers++) await vmOf(parts).agent.ping(options(parts));
+  const look = asking(deps, awaited, 'AGENT_SILENT', async () => {
+    for (; guest.answers < agentPings; guest.answers++) await vmOf(deps).agent.ping(options(deps));
     return undefined;
   });
   return { ...look, isFulfilled: () => guest.answers >= agentPings };
 }
 
-function pulseLook(parts: LookParts): Look {
-  return asking(parts, AN_ANSWER, 'AGENT_SILENT', async () => {
-    await vmOf(parts).agent.ping(options(parts));
+function pulseLook(deps: LookDeps): Look {
+  return asking(deps, AN_ANSWER, 'AGENT_SILENT', async () => {
+    await vmOf(deps).agent.ping(options(deps));
     return undefined;
   });
 }
 
 /** The address in the stack is trusted only if the guest cannot be asked. */
-function needsAddress({ checks, target }: LookParts): boolean {
+function needsAddress({ checks, target }: LookDeps): boolean {
   const isPromised = target.nics.some((nic) => nic.slot === target.managedNic && nic.expected.length > 0);
   return (checks.address || checks.ports.length > 0) && !isPromised;
 }
 
-function addressLook(parts: LookParts, guest: GuestObserved): Look {
-  const { checks, target } = parts;
+function addressLook(deps: LookDeps, guest: GuestObserved): Look {
+  const { checks, target } = deps;
   const isAwaited = checks.address || checks.ports.length > 0;
   const nic = target.nics.find(({ slot }) => slot === target.managedNic);
   const awaited = nic
     ? `${nic.expected.length > 0 ? `the address ${nic.expected.join(' or ')}` : 'an address'} on ${nic.slot}`
     : 'an address';
-  return asking(parts, awaited, 'NO_ADDRESS', async (miss) => {
-    const answer = guest.interfaces ?? (await askInterfaces(parts, guest));
+  return asking(deps, awaited, 'NO_ADDRESS', async (miss) => {
+    const answer = guest.interfaces ?? (await askInterfaces(deps, guest));
     guest.interfaces = undefined;
     guest.addresses = reportedAddresses(target.nics, answer);
     if (!isAwaited) return undefined;
@@ -160,38 +160,38 @@ function addressLook(parts: LookParts, guest: GuestObserved): Look {
   });
 }
 
-async function askInterfaces(parts: LookParts, guest: GuestObserved): Promise<readonly GuestInterface[]> {
-  const interfaces = await vmOf(parts).agent.networkGetInterfaces(options(parts));
+async function askInterfaces(deps: LookDeps, guest: GuestObserved): Promise<readonly GuestInterface[]> {
+  const interfaces = await vmOf(deps).agent.networkGetInterfaces(options(deps));
   guest.answers++;
   return interfaces;
 }
 
-function osInfoLook(parts: LookParts, guest: GuestObserved): Look {
-  return asking(parts, 'its agent to describe the operating system', 'CHECK_FAILED', async () => {
-    const info = await vmOf(parts).agent.getOsinfo(options(parts));
+function osInfoLook(deps: LookDeps, guest: GuestObserved): Look {
+  return asking(deps, 'its agent to describe the operating system', 'CHECK_FAILED', async () => {
+    const info = await vmOf(deps).agent.getOsinfo(options(deps));
     guest.answers++;
-    parts.log.log('debug', `${parts.target.address}: runs ${info['pretty-name'] ?? info.name ?? 'an unnamed system'}`);
+    deps.log.log('debug', `${deps.target.address}: runs ${info['pretty-name'] ?? info.name ?? 'an unnamed system'}`);
     return undefined;
   });
 }
 
-function portLook(parts: LookParts, guest: GuestObserved, port: number, when: 'always' | 'if addressed'): Look {
-  return asking(parts, `port ${port} to answer`, 'PORT_CLOSED', async (miss) => {
-    const [address] = guest.addresses[parts.target.managedNic ?? ''] ?? [];
+function portLook(deps: LookDeps, guest: GuestObserved, port: number, when: 'always' | 'if addressed'): Look {
+  return asking(deps, `port ${port} to answer`, 'PORT_CLOSED', async (miss) => {
+    const [address] = guest.addresses[deps.target.managedNic ?? ''] ?? [];
     if (address === undefined) return when === 'always' ? miss('No address is known.') : undefined;
-    const { signal } = parts;
-    const isOpen = await parts.ports.isOpen(address, port, { timeoutMs: PROBE_TIMEOUT_MS, signal });
+    const { signal } = deps;
+    const isOpen = await deps.ports.isOpen(address, port, { timeoutMs: PROBE_TIMEOUT_MS, signal });
     return isOpen ? undefined : miss(`Nothing answers on ${address} port ${port}.`);
   });
 }
 
-function cloudInitLook(parts: LookParts): Look {
-  return asking(parts, 'cloud-init to finish', 'CHECK_FAILED', async (miss) => {
-    const { content } = await vmOf(parts).agent.fileRead(CLOUD_INIT_RESULT, options(parts));
+function cloudInitLook(deps: LookDeps): Look {
+  return asking(deps, 'cloud-init to finish', 'CHECK_FAILED', async (miss) => {
+    const { content } = await vmOf(deps).agent.fileRead(CLOUD_INIT_RESULT, options(deps));
     const errors = cloudInitErrors(content);
     if (!errors) return miss(`Its agent answers, but ${CLOUD_INIT_RESULT} is not complete yet.`);
     // It has finished, which is all that is required; its errors are warnings.
-    for (const error of errors) parts.log.log('warn', `${parts.target.address}: cloud-init reports: ${error}`);
+    for (const error of errors) deps.log.log('warn', `${deps.target.address}: cloud-init reports: ${error}`);
     return undefined;
   });
 }
@@ -209,19 +209,19 @@ function cloudInitErrors(text: string): string[] | undefined {
   }
 }
 
-function commandLook(parts: LookParts, command: GuestCommand): Look {
+function commandLook(deps: LookDeps, command: GuestCommand): Look {
   const shown = command.join(' ');
-  return asking(parts, `"${shown}" in the guest to end with 0`, 'CHECK_FAILED', async (miss) => {
-    const status = await execution(parts, command);
+  return asking(deps, `"${shown}" in the guest to end with 0`, 'CHECK_FAILED', async (miss) => {
+    const status = await execution(deps, command);
     // Its output is not shown, because it may be secret.
     return status.exitcode === 0 ? undefined : miss(`Its agent answers, but the command ended with ${endOf(status)}.`);
   });
 }
 
 /** An agent that was started by hand answers too, and is gone after the next boot. */
-function agentServiceLook(parts: LookParts): Look {
-  return asking(parts, 'its service qemu-guest-agent to be active', 'CHECK_FAILED', async (miss) => {
-    const status = await execution(parts, AGENT_SERVICE_STATE);
+function agentServiceLook(deps: LookDeps): Look {
+  return asking(deps, 'its service qemu-guest-agent to be active', 'CHECK_FAILED', async (miss) => {
+    const status = await execution(deps, AGENT_SERVICE_STATE);
     const [word = ''] = (status['out-data'] ?? '').trim().split('\n');
     if (word === 'active') return undefined;
     const said = word === '' ? `nothing, and ended with ${endOf(status)}` : `"${word}"`;
@@ -230,12 +230,12 @@ function agentServiceLook(parts: LookParts): Look {
 }
 
 /** Runs a command in the guest and waits for its end. */
-async function execution(parts: LookParts, command: GuestCommand): Promise<GuestExecStatus> {
-  const { agent } = vmOf(parts);
-  const pid = await agent.exec(command, {}, options(parts));
+async function execution(deps: LookDeps, command: GuestCommand): Promise<GuestExecStatus> {
+  const { agent } = vmOf(deps);
+  const pid = await agent.exec(command, {}, options(deps));
   for (let pauseMs = FIRST_EXEC_PAUSE_MS; ; pauseMs = Math.min(LAST_EXEC_PAUSE_MS, pauseMs * 1.5)) {
-    await parts.clock.sleep(pauseMs, parts.signal);
-    const status = await agent.execStatus(pid, options(parts));
+    await deps.clock.sleep(pauseMs, deps.signal);
+    const status = await agent.execStatus(pid, options(deps));
     if (status.exited) return status;
   }
 }
@@ -246,12 +246,7 @@ const endOf = ({ exitcode, signal }: GuestExecStatus) =>
 type MissWith = (observed: string) => Miss;
 
 /** A look whose question may fail temporarily; an error that cannot pass is thrown. */
-function asking(
-  parts: LookParts,
-  awaited: string,
-  code: Miss['code'],
-  ask: (miss: MissWith) => Promise<Verdict>,
-): Look {
+function asking(deps: LookDeps, awaited: string, code: Miss['code'], ask: (miss: MissWith) => Promise<Verdict>): Look {
   return {
     awaited,
     code,
@@ -260,7 +255,7 @@ function asking(
         return await ask((observed) => ({ code, awaited, observed }));
       } catch (error) {
         // A question that the end of the wait cut short has no answer, whatever its error.
-        throwIfCanceled(parts.signal);
+        throwIfCanceled(deps.signal);
         if (!(error instanceof ProxwrightError)) throw error;
         return { ...missOf(error, awaited, code), cause: error };
       }
@@ -280,8 +275,8 @@ function missOf(error: ProxwrightError, awaited: string, code: Miss['code']): Mi
   throw error;
 }
 
-const vmOf = ({ pve, target }: LookParts) => pve.node(target.node).vm(target.vmid);
-const options = ({ signal }: LookParts): CallOptions => ({ signal });
+const vmOf = ({ pve, target }: LookDeps) => pve.node(target.node).vm(target.vmid);
+const options = ({ signal }: LookDeps): CallOptions => ({ signal });
 
 type ReadyCode = 'AGENT_SILENT' | 'NO_ADDRESS' | 'PORT_CLOSED' | 'CHECK_FAILED' | 'NOT_RUNNING';
 
