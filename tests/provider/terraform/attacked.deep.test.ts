@@ -8,14 +8,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Workspace } from '../../../src/provider/testing/terraform.ts';
 import { ensureBuilt } from '../../e2e/built-command.ts';
 import { type Cluster, startCluster, TOKEN } from '../../e2e/project.ts';
-import { type Intercept, startTlsProxy, type TlsProxy } from '../../support/tls-proxy.ts';
+import { createGate, type Intercept, startTlsProxy, type TlsProxy } from '../../support/tls-proxy.ts';
 import { SMALL, SOURCE, settings, vm } from './support/hcl.ts';
 import { ONE_HOST } from './support/hosts.ts';
 import { type Installed, installProvider } from './support/installed.ts';
+import { hasProcesses, providerPidOf } from './support/provider-process.ts';
 import { problems } from './support/scene.ts';
 
 const SECRET = TOKEN.slice(TOKEN.indexOf('=') + 1);
 const HOSTILE = `no luck ${SECRET} \u001b]0;owned\u0007 \u009b2J \u202e`;
+
+const LIMITS = { rollout: { timeouts: { unreachable: '15s' } } };
 
 let provider: Installed;
 let cluster: Cluster;
@@ -58,7 +61,7 @@ describe.each(ONE_HOST)('a provider in front of a server that misbehaves, under 
       address: SOURCE,
       installation: provider.installation,
       environment: { PROXMOX_VE_API_TOKEN: TOKEN, ...proxy.environment },
-      files: { 'main.tf': [settings(), vm('web', { ...SMALL, vmid: 410, power: 'stopped' })].join('\n') },
+      files: { 'main.tf': [settings(LIMITS), vm('web', { ...SMALL, vmid: 410, power: 'stopped' })].join('\n') },
     });
 
   it('finds the clone again whose answer was lost', async () => {
@@ -72,6 +75,53 @@ describe.each(ONE_HOST)('a provider in front of a server that misbehaves, under 
     expect(problems(await workspace.apply())).toEqual([]);
     expect((await workspace.plan()).code).toBe(0);
     expect([clones().length, nameOf(410)]).toEqual([1, 'web']);
+  });
+
+  it('names a server that stopped answering, gives up in time, and completes the VM when it is back', async () => {
+    workspace = await open();
+    proxy.intercept(
+      once(isClone, async (request, forward) => {
+        await forward(request);
+        await proxy.goDown();
+        return 'cut';
+      }),
+    );
+    const [problem = '', ...others] = problems(await workspace.apply());
+    expect(problem).toContain('Server not reachable');
+    expect(problem).toContain('has not answered since');
+    expect(others).toEqual([]);
+    await proxy.comeUp();
+    expect(problems(await workspace.apply())).toEqual([]);
+    expect((await workspace.plan()).code).toBe(0);
+    expect([clones().length, nameOf(410)]).toEqual([1, 'web']);
+  });
+
+  it.skipIf(!hasProcesses)('keeps the VM of the next run although a DELETE of a killed run arrives late', async () => {
+    workspace = await open();
+    expect(problems(await workspace.apply())).toEqual([]);
+    const held = createGate();
+    const released = createGate();
+    const isDelete = (method: string, target: string) => method === 'DELETE' && target.includes('/qemu/410?');
+    proxy.intercept(
+      once(isDelete, async (request, forward) => {
+        held.open();
+        await released.opened;
+        return forward(request);
+      }),
+    );
+    const destroy = workspace.start(['destroy', '-json', '-input=false', '-auto-approve']);
+    await held.opened;
+    process.kill(providerPidOf(destroy), 'SIGKILL');
+    await destroy.result;
+    const next = workspace.apply();
+    // The next run has begun to read when the old request arrives.
+    const before = proxy.seen.length;
+    await expect.poll(() => proxy.seen.length, { timeout: 60_000 }).toBeGreaterThan(before);
+    released.open();
+    await next;
+    expect(problems(await workspace.apply())).toEqual([]);
+    expect((await workspace.plan()).code).toBe(0);
+    expect(nameOf(410)).toBe('web');
   });
 
   it('shows what the server says without its escape sequences and without the token', async () => {
