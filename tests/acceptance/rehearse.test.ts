@@ -9,12 +9,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { systemRandom } from '../../src/base/random.ts';
-import type { Transport } from '../../src/base/transport.ts';
 import { observe } from '../../src/engine/observe.ts';
 import { planStack } from '../../src/engine/plan.ts';
 import { describeRun } from '../../src/engine/record/run-record.ts';
-import { connectionFromEnvironment, createHttpsTransport, createPve, requireConnection } from '../../src/pve/index.ts';
 import { readCluster } from '../../src/rehearse/copy/read-cluster.ts';
 import { onceEach } from '../../src/rehearse/copy/watched-reads.ts';
 import { type Rehearsal, rehearse } from '../../src/rehearse/rehearse.ts';
@@ -55,20 +52,11 @@ afterAll(async () => {
   }
 });
 
-function connect(watch: (transport: Transport) => Transport) {
-  const { endpoint, credentials } = requireConnection(
-    connectionFromEnvironment({ ...process.env, ...server.environment }),
-  );
-  const { trust } = connectionFromEnvironment({ ...process.env, ...server.environment });
-  const transport = watch(createHttpsTransport({ endpoint, trust }));
-  return createPve({ transport, endpoint: endpoint.url, credentials, clock: server.clock, random: systemRandom });
-}
-
 async function rehearsed(known: StateStore): Promise<Rehearsal> {
   const stack = resolved(stackText(name, target, STACK));
   const { state } = await readRecorded(store, name);
   let reads: ReturnType<typeof onceEach> | undefined;
-  const pve = connect((transport) => {
+  const pve = server.connectThrough((transport) => {
     reads = onceEach(transport, server.clock);
     return reads.transport;
   });
@@ -99,7 +87,7 @@ async function rehearsed(known: StateStore): Promise<Rehearsal> {
 /** Applies, and returns what it requested and how long it took. */
 async function applied() {
   const requests: string[] = [];
-  const pve = connect((transport) => ({
+  const pve = server.connectThrough((transport) => ({
     send: (request, options) => {
       requests.push(lineOf(request));
       return transport.send(request, options);

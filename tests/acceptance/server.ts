@@ -9,6 +9,7 @@ import { Limiter } from '../../src/base/limiter.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom, systemRandom } from '../../src/base/random.ts';
 import { KnownSecrets } from '../../src/base/secret.ts';
+import type { Transport } from '../../src/base/transport.ts';
 import { Exchange } from '../../src/pve/exchange.ts';
 import { Fence } from '../../src/pve/fence.ts';
 import { Session } from '../../src/pve/http/session.ts';
@@ -37,6 +38,8 @@ export interface AcceptanceServer {
   readonly pve: Pve;
   /** A second client on the same server, for what must be refused. */
   connect(changed: { readonly credentials?: Credentials; readonly trust?: Trust }): Pve;
+  /** A client whose requests pass through the given transport, for what watches them; the caller closes it. */
+  connectThrough(watch: (transport: Transport) => Transport): Pve;
   /** Plain calls with the same credentials, for what the client has no words for; the one who asks closes it. */
   openApi(): { readonly api: Api; close(): Promise<void> };
   readonly isLive: boolean;
@@ -106,6 +109,11 @@ function open(connection: Connection, { isLive, environment, closeServer }: VmSi
   return {
     pve: connect({}),
     connect,
+    connectThrough: (watch) => {
+      const { endpoint, trust, credentials, clock } = connection;
+      const transport = watch(createHttpsTransport({ endpoint, trust }));
+      return createPve({ transport, endpoint: endpoint.url, credentials, clock, random: systemRandom });
+    },
     openApi: () => openApi(connection),
     isLive,
     clock: connection.clock,
