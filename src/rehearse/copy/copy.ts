@@ -238,7 +238,8 @@ function vmFile(
     return {
       ...base,
       config: {
-        ...(row?.name !== undefined && { name: row.name }),
+        // The list shows a VM without a name as "VM 101", which no configuration may hold.
+        ...(row?.name !== undefined && row.name !== `VM ${row.vmid}` && { name: row.name }),
         ...(row?.maxmem && { memory: Math.round(row.maxmem / 1024 ** 2) }),
         ...(row?.maxcpu && { cores: row.maxcpu }),
         ...(row?.template && { template: 1 }),

@@ -124,6 +124,18 @@ describe('a rehearsal', () => {
     expect(rehearsal.problems[0]?.where?.line).toBeGreaterThan(0);
   });
 
+  test('copies VMs that have no name, or empty tags', async () => {
+    const nameless = {
+      ...LAB_WORLD,
+      vms: { ...LAB_WORLD.vms, 777: { node: 'pve1', config: { memory: 256, tags: ' ' } } },
+    };
+    const scene = new Scene({ world: ({ now }) => buildWorld(nameless, { now }) });
+    const { rehearsal } = await rehearseScene(scene, TWO_VMS);
+    expect(rehearsal.problems).toEqual([]);
+    expect(rehearsal.world.vms?.[777]?.config).not.toHaveProperty('name');
+    expect(rehearsal.run.resources.map(({ status }) => status)).toEqual(['done', 'done']);
+  });
+
   test('is resumed wherever it is interrupted, and survives storms', async () => {
     const scene = new Scene();
     const { rehearsal } = await rehearseScene(
