@@ -60,6 +60,13 @@ export const FILE_PHRASES: readonly Phrase[] = [
     hint: 'The node cannot reach the web server. Set the proxy of the datacenter, or let Proxwright download and upload the image: via: upload.',
   },
   {
+    code: 'SERVER_FAULT',
+    pattern: exact("qemu-img: Could not open '[^']+/images/[0-9]+/[^']+': "),
+    sample: "qemu-img: Could not open '/var/lib/vz/images/100/vm-100-disk-0.qcow2': Permission denied",
+    source: 'pve-storage Storage/Plugin.pm list_images, which asks qemu-img about every disk of a directory',
+    hint: 'Proxmox cannot read this disk of a VM, and therefore lists nothing of its storage. On the node, see what `qemu-img info` says of the file.',
+  },
+  {
     code: 'IMAGE_REFUSED',
     pattern: exact(
       "(?:failed to verify file: )?qemu-img: Could not open '[^']+': |failed to verify file: |command 'tar -t -f [^']+' failed: ",
