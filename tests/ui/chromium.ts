@@ -1,24 +1,10 @@
-/** A real browser for the tests of the page: Debian's Chromium, driven by playwright-core. */
-import { existsSync, readFileSync } from 'node:fs';
+/** What the tests of the pages do with a real browser. */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 
-const PATHS = [
-  process.env.PROXWRIGHT_CHROMIUM,
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-];
-const executablePath = PATHS.find((path) => path !== undefined && existsSync(path));
-
-/** Why the tests are skipped; undefined if they run. */
-export const NO_CHROMIUM = executablePath === undefined ? 'Chromium is not installed' : undefined;
-
-export function launch(): Promise<Browser> {
-  // The sandbox needs privileges that a container does not have. Only pages of this test are opened.
-  return chromium.launch({ ...(executablePath && { executablePath }), args: ['--no-sandbox', '--disable-gpu'] });
-}
+export { launch, NO_CHROMIUM } from '../../tools/pictures/chromium.ts';
 
 export interface Opened {
   readonly context: BrowserContext;
