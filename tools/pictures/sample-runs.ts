@@ -1,4 +1,5 @@
 /** Runs for pictures and their tests: applies on a simulated cluster, on virtual time. One seed, one story. */
+import type { Clock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { describeRun, type RunRecord } from '../../src/engine/record/run-record.ts';
 import { Session } from '../../src/engine/session.ts';
@@ -14,6 +15,7 @@ import {
 import { loadStack, type ResolvedStack, resolveStack } from '../../src/spec/index.ts';
 import { readRun } from '../../src/state/journal.ts';
 import { MemoryStore } from '../../src/state/memory-store.ts';
+import type { StateStore } from '../../src/state/store.ts';
 
 const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 
@@ -35,6 +37,12 @@ vms:
 export interface SampleRun {
   readonly stack: string;
   readonly faults?: readonly FaultRuleInput[];
+  /** Called whenever the run has recorded something. */
+  readonly onEvent?: (recorded: {
+    readonly store: StateStore;
+    readonly stack: ResolvedStack;
+    readonly clock: Clock;
+  }) => void;
 }
 
 export const SMALL: SampleRun = { stack: LAB };
@@ -48,7 +56,7 @@ export const TROUBLED: SampleRun = {
   ] as readonly FaultRuleInput[],
 };
 
-export async function sampleRun({ stack: text, faults = [] }: SampleRun): Promise<RunRecord> {
+export async function sampleRun({ stack: text, faults = [], onEvent }: SampleRun): Promise<RunRecord> {
   const clock = new VirtualClock();
   const stack = resolved(text);
   const random = seededRandom('picture');
@@ -65,6 +73,7 @@ export async function sampleRun({ stack: text, faults = [] }: SampleRun): Promis
       store,
       ports: { isOpen: async () => true },
       signal: new AbortController().signal,
+      onEvent: () => onEvent?.({ store, stack, clock }),
       stack,
       secrets: new Map(),
       owner: { who: 'operator', host: 'workstation', pid: 1, command: 'apply' },
