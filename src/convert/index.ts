@@ -2,5 +2,5 @@
 export { lintModules } from './lint.ts';
 export type { Finding, FindingKind, Trap } from './report.ts';
 export { stackOf } from './stack/stack.ts';
-export { readState, type StateResource } from './stack/state.ts';
+export { readState, type StateResource } from './state.ts';
 export { type Conversion, convertFiles, type Files, readModules } from './terraform/convert.ts';

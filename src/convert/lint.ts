@@ -142,7 +142,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'node-change',
     remedy: 'Proxwright always migrates. With bpg, set `migrate = true`.',
-    known: [],
+    known: [`${BPG}/2081`, `${BPG}/499`],
     vm: (vm, report) => {
       const node = attributeOf(vm.block.body, 'node_name');
       const migrates = isLiteral(valueIn(vm.block.body, 'migrate'), true);
@@ -171,7 +171,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'insecure',
     remedy: 'Pin the certificate: `fingerprint` or `ca`. Proxwright always verifies it.',
-    known: [],
+    known: [`${BPG}/1609`],
     block: (block, report) => {
       if (block.type !== 'provider') return;
       const flag = attributeOf(block.body, 'insecure') ?? attributeOf(block.body, 'pm_tls_insecure');

@@ -98,6 +98,7 @@ const NOTES: Readonly<Record<string, string>> = {
   'usb-host': ' for "spice"',
   checksum: ' or `sha512`',
   'api-url': ', without /api2/json',
+  'one-node': ', the one where the VM is; `proxwright drain` and `rebalance` move it',
   'token-id': ', the id and the secret in one',
   vmid: '; leave it out for the next free one',
 };

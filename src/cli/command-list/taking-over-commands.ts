@@ -64,7 +64,7 @@ Examples:
       },
       {
         flags: '--state <file>',
-        about: 'with a stack: a state, or the output of terraform show -json, for values that only it knows',
+        about: 'a state file, or the output of terraform show -json, for ids and values that only it knows',
       },
       { flags: '--in-place', about: 'change the files; the old ones go to .before-convert' },
       { flags: '--lint-only', about: 'only list the traps' },

@@ -45,9 +45,11 @@ export async function runConvert(
     view.linted(traps);
     return traps.length > 0 ? 2 : 0;
   }
-  const conversion = convertFiles(files);
+  const state =
+    options.state === undefined ? undefined : await stateIn(resolve(deps.directory, options.state), options.state);
+  const conversion = convertFiles(files, state);
   const traps = lintModules(conversion.modules);
-  if (options.format === 'stack') return writeStack({ root, files, conversion, options, deps, view });
+  if (options.format === 'stack') return writeStack({ root, files, state, conversion, options, deps, view });
   const target = options.inPlace ? root : options.out === undefined ? undefined : resolve(deps.directory, options.out);
   const backup = await write(root, target, conversion);
   const skipped = [...files.keys()].filter((path) => path.endsWith('.tf.json'));
@@ -66,6 +68,7 @@ export async function runConvert(
 interface StackWork {
   readonly root: string;
   readonly files: Files;
+  readonly state: readonly StateResource[] | undefined;
   readonly conversion: Conversion;
   readonly options: ConvertOptions;
   readonly deps: CommandDeps;
@@ -73,9 +76,7 @@ interface StackWork {
 }
 
 /** A stack file with every value computed. */
-async function writeStack({ root, files, conversion, options, deps, view }: StackWork): Promise<ExitCode> {
-  const state =
-    options.state === undefined ? undefined : await stateIn(resolve(deps.directory, options.state), options.state);
+async function writeStack({ root, files, state, conversion, options, deps, view }: StackWork): Promise<ExitCode> {
   const all = new Map([...files, ...conversion.changed]);
   const stack = stackOf({ files: all, name: stackNameOf(basename(root)), ...(state && { state }) });
   const findings = [...conversion.findings.filter(({ kind }) => kind === 'left'), ...stack.findings];

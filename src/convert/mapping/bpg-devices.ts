@@ -7,22 +7,28 @@ export const same = (...names: string[]): AttributeRow[] => names.map((from) => 
 export const below = (to: string, ...names: string[]): AttributeRow[] =>
   names.map((from) => ({ from, to: `${to}.${from}` }));
 
-export const CPU: readonly Row[] = [
+const cpu = (...own: readonly Row[]): readonly Row[] => [
   ...below('cpu', 'cores', 'sockets', 'type', 'flags', 'limit', 'units', 'numa', 'affinity'),
-  { from: 'hotplugged', to: 'cpu.vcpus' },
-  { from: 'vcpus', to: 'cpu.vcpus' },
+  ...own,
   { from: 'architecture', to: 'extra.arch' },
 ];
 
-export const DISK: readonly Row[] = [
+export const CPU = cpu({ from: 'hotplugged', to: 'cpu.vcpus' });
+export const NEWER_CPU = cpu({ from: 'vcpus', to: 'cpu.vcpus' });
+
+const DRIVE: readonly Row[] = [
   { from: 'datastore_id', to: 'storage' },
-  { from: 'size', to: 'size', as: 'GiB' },
-  { from: 'size_gb', to: 'size', as: 'GiB' },
-  { from: 'file_format', to: 'format' },
-  ...same('format', 'aio', 'backup', 'cache', 'replicate', 'serial', 'ssd', 'queues', 'import_from'),
-  { from: 'file_id', to: 'import_from' },
+  ...same('aio', 'backup', 'cache', 'replicate', 'serial', 'ssd', 'import_from'),
   { from: 'iothread', to: 'io_thread' },
   { from: 'discard', to: 'discard', as: 'on' },
+];
+
+export const DISK: readonly Row[] = [
+  ...DRIVE,
+  { from: 'size', to: 'size', as: 'GiB' },
+  { from: 'file_format', to: 'format' },
+  { from: 'queues', to: 'queues' },
+  { from: 'file_id', to: 'import_from' },
   {
     block: 'speed',
     rows: [
@@ -41,6 +47,12 @@ export const DISK: readonly Row[] = [
     cannot:
       'Proxwright neither attaches disks of another VM nor devices of the host. The VM keeps the disk if you leave its slot out.',
   },
+];
+
+export const NEWER_DISK: readonly Row[] = [
+  ...DRIVE,
+  { from: 'size_gb', to: 'size', as: 'GiB' },
+  { from: 'format', to: 'format' },
   {
     from: 'file',
     cannot: 'Proxwright does not attach volumes that exist. The VM keeps the disk if you leave its slot out.',
@@ -48,24 +60,31 @@ export const DISK: readonly Row[] = [
   { from: 'media', drop: 'Proxwright knows a CD drive by its `iso`.' },
 ];
 
-export const NIC: readonly Row[] = [
-  ...same('bridge', 'model', 'mtu', 'queues', 'firewall', 'link_down'),
-  { from: 'vlan_id', to: 'vlan' },
-  { from: 'tag', to: 'vlan' },
+const CARD: readonly Row[] = [
+  ...same('bridge', 'model', 'mtu', 'queues', 'firewall'),
   { from: 'mac_address', to: 'mac' },
   { from: 'rate_limit', to: 'rate' },
+];
+
+export const NIC: readonly Row[] = [
+  ...CARD,
+  { from: 'vlan_id', to: 'vlan' },
   { from: 'disconnected', to: 'link_down' },
   { from: 'trunks', to: 'trunks', as: 'vlan-list' },
   { from: 'enabled', drop: 'A card that is configured is enabled.' },
 ];
 
+export const NEWER_NIC: readonly Row[] = [...CARD, ...same('link_down', 'trunks'), { from: 'tag', to: 'vlan' }];
+
 export const PHYSICAL = {
-  to: 'iso',
+  to: ['iso'],
   why: 'It is the physical drive of the host, which Proxwright does not pass. The VM keeps the drive if you leave its slot out.',
 };
 
+export const NEWER_CDROM: readonly Row[] = [{ from: 'file_id', to: 'iso', as: 'iso' }];
+
 export const CDROM: readonly Row[] = [
-  { from: 'file_id', to: 'iso', as: 'iso' },
+  ...NEWER_CDROM,
   { from: 'enabled', drop: 'A drive that is configured is enabled.' },
 ];
 
@@ -78,13 +97,14 @@ export const RNG: BlockRow = {
   ],
 };
 
+export const NEWER_VGA: BlockRow = {
+  block: 'vga',
+  rows: [...below('vga', 'type', 'clipboard'), { from: 'memory', to: 'vga.memory', as: 'MiB' }],
+};
+
 export const VGA: BlockRow = {
   block: 'vga',
-  rows: [
-    ...below('vga', 'type', 'clipboard'),
-    { from: 'memory', to: 'vga.memory', as: 'MiB' },
-    { from: 'enabled', drop: 'Set `vga = { type = "none" }` for a VM without a screen.' },
-  ],
+  rows: [...NEWER_VGA.rows, { from: 'enabled', drop: 'Set `vga = { type = "none" }` for a VM without a screen.' }],
 };
 
 export const DESTROYED: readonly Row[] = [

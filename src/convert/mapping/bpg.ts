@@ -1,8 +1,22 @@
 /** `proxmox_virtual_environment_vm` of bpg/proxmox, and its two resources with attributes instead of blocks. */
-import { below, CDROM, CPU, DESTROYED, DISK, NIC, PHYSICAL, RNG, same, VGA } from './bpg-devices.ts';
+import {
+  below,
+  CDROM,
+  CPU,
+  DESTROYED,
+  DISK,
+  NEWER_CDROM,
+  NEWER_CPU,
+  NEWER_DISK,
+  NEWER_NIC,
+  NEWER_VGA,
+  NIC,
+  PHYSICAL,
+  RNG,
+  same,
+  VGA,
+} from './bpg-devices.ts';
 import type { BlockRow, ReferenceRow, Row, SourceResource } from './rows.ts';
-
-const NO_COUNTERPART = 'It has no counterpart in Proxwright.';
 
 const IP_FAMILY = (family: 'ipv4' | 'ipv6'): BlockRow => ({
   block: family,
@@ -97,12 +111,9 @@ export const BPG_VM_ROWS: readonly Row[] = [
     block: 'memory',
     rows: [
       { from: 'dedicated', to: 'memory', as: 'MiB' },
-      { from: 'size', to: 'memory', as: 'MiB' },
       { from: 'floating', to: 'balloon', as: 'balloon' },
-      { from: 'balloon', to: 'balloon', as: 'balloon' },
       { from: 'hugepages', to: 'hugepages.size', as: 'hugepages' },
       { from: 'keep_hugepages', to: 'hugepages.keep' },
-      { from: 'shares', to: 'extra.shares', as: 'text' },
       {
         from: 'shared',
         cannot: 'A shared memory device has no field. Set it with `extra = { ivshmem = "size=…" }`.',
@@ -158,6 +169,10 @@ export const BPG_VM_ROWS: readonly Row[] = [
   {
     block: 'usb',
     collection: { to: 'usb', key: { position: 'usb' } },
+    needs: {
+      to: ['mapping', 'spice'],
+      why: 'Only root@pam can pass a USB device or port of the host. Use a mapping: `usb = { usb0 = { mapping = … } }`.',
+    },
     rows: [{ from: 'host', to: 'spice', as: 'usb-host' }, ...same('mapping', 'usb3')],
   },
   {
@@ -215,10 +230,7 @@ export const BPG_VM_ROWS: readonly Row[] = [
     rows: below('amd_sev', 'type', 'allow_smt', 'kernel_hashes', 'no_debug', 'no_key_sharing'),
   },
   ...DESTROYED,
-  { from: 'ipv4_addresses', drop: NO_COUNTERPART },
-  { from: 'ipv6_addresses', drop: NO_COUNTERPART },
-  { from: 'mac_addresses', drop: NO_COUNTERPART },
-  { from: 'network_interface_names', drop: NO_COUNTERPART },
+  { from: 'mac_addresses', drop: 'It follows from the cards: `nics.net0.mac`.' },
 ];
 
 const ORDER = 'Proxwright lists the cards of the VM and no loopback, so positions differ.';
@@ -289,7 +301,7 @@ export const BPG_VM2: SourceResource = {
         { from: 'bandwidth_limit', cannot: 'A limit for clones is an option of the storage or the datacenter.' },
       ],
     },
-    { block: 'cpu', rows: CPU },
+    { block: 'cpu', rows: NEWER_CPU },
     {
       block: 'memory',
       rows: [
@@ -300,10 +312,10 @@ export const BPG_VM2: SourceResource = {
         { from: 'shares', to: 'extra.shares', as: 'text' },
       ],
     },
-    { block: 'disk', collection: { to: 'disks', key: { attribute: '' } }, rows: DISK },
-    { block: 'cdrom', collection: { to: 'disks', key: { attribute: '' } }, needs: PHYSICAL, rows: CDROM },
-    { block: 'network', collection: { to: 'nics', key: { attribute: '' } }, rows: NIC },
-    VGA,
+    { block: 'disk', collection: { to: 'disks', key: { attribute: '' } }, rows: NEWER_DISK },
+    { block: 'cdrom', collection: { to: 'disks', key: { attribute: '' } }, needs: PHYSICAL, rows: NEWER_CDROM },
+    { block: 'network', collection: { to: 'nics', key: { attribute: '' } }, rows: NEWER_NIC },
+    NEWER_VGA,
     RNG,
     TIMEOUTS,
     {

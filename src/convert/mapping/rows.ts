@@ -63,6 +63,10 @@ export type Conversion =
   /** The raw device of a port, or `spice`. */
   | 'usb-host'
   | 'template-flag'
+  /** A list of nodes → the one where the VM is. */
+  | 'one-node'
+  /** `"on"` → an entry `"+aes"` of a list. */
+  | 'cpu-flag'
   /** The attribute is named by the algorithm. */
   | 'checksum'
   /** Without `/api2/json`. */
@@ -96,8 +100,8 @@ export interface BlockRow {
   readonly drop?: string;
   /** What an entry has where the block leaves it out. */
   readonly byDefault?: { readonly to: string; readonly text: string };
-  /** What the block must say to be translated, and what it means otherwise. */
-  readonly needs?: { readonly to: string; readonly why: string };
+  /** What the block must say one of to be translated, and what it means otherwise. */
+  readonly needs?: { readonly to: readonly string[]; readonly why: string };
   /** Its attribute `type` says whether it is a disk, a CD drive or the drive of cloud-init: how each is translated. */
   readonly drives?: Readonly<Record<string, BlockRow>>;
 }

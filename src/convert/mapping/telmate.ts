@@ -23,8 +23,6 @@ const DISK_OPTIONS: readonly Row[] = [
   { from: 'iops_wr_burst', to: 'limits.write_iops_burst' },
   { from: 'iops_r_burst_length', to: 'limits.read_iops_burst_length', as: 'seconds' },
   { from: 'iops_wr_burst_length', to: 'limits.write_iops_burst_length', as: 'seconds' },
-  { from: 'linked_disk_id', drop: 'It is computed.' },
-  { from: 'id', drop: 'It is computed.' },
 ];
 
 const PASSTHROUGH =
@@ -34,7 +32,6 @@ const EMPTY_DRIVE = { to: 'iso', text: '"none"' };
 
 const CDROM: readonly Row[] = [
   { from: 'iso', to: 'iso', as: 'iso' },
-  { from: 'type', drop: 'The drive says it.' },
   { from: 'passthrough', cannot: 'Proxwright does not pass the physical drive of the host.' },
 ];
 
@@ -42,7 +39,12 @@ const SLOTS = { to: 'disks', key: { attribute: 'slot' } } as const;
 
 /** A block `disk` is a disk unless its `type` says something else. */
 const DRIVES: BlockRow['drives'] = {
-  cdrom: { block: 'disk', collection: SLOTS, byDefault: EMPTY_DRIVE, rows: CDROM },
+  cdrom: {
+    block: 'disk',
+    collection: SLOTS,
+    byDefault: EMPTY_DRIVE,
+    rows: [...CDROM, { from: 'type', drop: 'The drive says it.' }],
+  },
   cloudinit: {
     block: 'disk',
     rows: [
@@ -84,31 +86,62 @@ function slot(name: string): BlockRow {
   };
 }
 
-const PCI: readonly Row[] = [
-  { from: 'mapping_id', to: 'mapping' },
-  { from: 'raw_id', to: 'device' },
+const PCI_OPTIONS: readonly Row[] = [
   { from: 'rombar', to: 'rom_bar' },
   ...same('pcie', 'primary_gpu', 'mdev', 'device_id', 'vendor_id', 'sub_device_id', 'sub_vendor_id'),
 ];
 
+const PCI: readonly Row[] = [{ from: 'mapping_id', to: 'mapping' }, { from: 'raw_id', to: 'device' }, ...PCI_OPTIONS];
+
+const ONLY_MAPPED = 'Only root@pam can pass a USB device or port of the host. Use a mapping.';
+const USB3: Row = { from: 'usb3', to: 'usb3' };
+const BY_MAPPING: readonly Row[] = [{ from: 'mapping_id', to: 'mapping' }, USB3];
+
 const USB: readonly Row[] = [
-  { from: 'mapping_id', to: 'mapping' },
-  { from: 'usb3', to: 'usb3' },
-  { from: 'device_id', cannot: 'Only root@pam can pass a USB device of the host. Use a mapping.' },
-  { from: 'port_id', cannot: 'Only root@pam can pass a USB port of the host. Use a mapping.' },
+  ...BY_MAPPING,
+  { from: 'device_id', cannot: ONLY_MAPPED },
+  { from: 'port_id', cannot: ONLY_MAPPED },
   { from: 'host', to: 'spice', as: 'usb-host' },
 ];
 
-const numbered = (from: string, prefix: string, count: number, rows: readonly Row[], to: string): BlockRow => ({
-  block: from,
-  rows: Array.from({ length: count }, (_, index) => ({
-    block: `${prefix}${index}`,
-    rows: ['mapping', 'raw', 'device', 'port', 'spice'].map((block) => ({
-      block,
-      collection: { to, key: { attribute: '', byDefault: `${prefix === 'pci' ? 'hostpci' : prefix}${index}` } },
-      rows,
-    })),
-  })),
+/** Without one of these, nothing says which device it is. */
+const USB_NEEDS = { to: ['mapping', 'spice'], why: ONLY_MAPPED };
+
+const USB_BY: readonly Way[] = [
+  { block: 'mapping', rows: BY_MAPPING },
+  { block: 'spice', rows: [USB3], byDefault: { to: 'spice', text: 'true' } },
+  { block: 'device', rows: [], cannot: ONLY_MAPPED },
+  { block: 'port', rows: [], cannot: ONLY_MAPPED },
+];
+
+const PCI_BY: readonly Way[] = [
+  { block: 'mapping', rows: [{ from: 'mapping_id', to: 'mapping' }, ...PCI_OPTIONS] },
+  { block: 'raw', rows: [{ from: 'raw_id', to: 'device' }, ...PCI_OPTIONS] },
+];
+
+/** The way by which a device is named. */
+type Way = Pick<BlockRow, 'block' | 'rows' | 'byDefault' | 'cannot'>;
+
+/** `pcis { pci0 { mapping { … } } }`: a block for each slot, and in it one for the way. */
+function numbered(block: string, to: 'pci' | 'usb', count: number, ways: readonly Way[]): BlockRow {
+  const slots = Array.from({ length: count }, (_, index): BlockRow => {
+    const collection = { to, key: { attribute: '', byDefault: `${to === 'pci' ? 'hostpci' : to}${index}` } };
+    return { block: `${to}${index}`, rows: ways.map((way) => ({ ...way, collection })) };
+  });
+  return { block, rows: slots };
+}
+
+/** As Proxmox writes them; one name of Telmate has a slip of the pen. */
+const CPU_FLAGS = [
+  ...['aes', 'amd-no-ssb', 'amd-ssbd', 'hv-evmcs', 'hv-tlbflush', 'ibpb', 'md-clear', 'pcid', 'spec-ctrl', 'ssbd'],
+  'virt-ssbd',
+];
+
+const cpuFlag = (flag: string, from = flag.replaceAll('-', '_')): AttributeRow => ({
+  from,
+  to: `cpu.flags.${flag}`,
+  as: 'cpu-flag',
+  doc: `\`cpu.flags\`, a list such as \`["+aes", "-pcid"]\``,
 });
 
 const WAIT = 'Proxwright waits for conditions, never for a fixed time.';
@@ -126,7 +159,7 @@ export const TELMATE_VM: SourceResource = {
     { from: 'desc', to: 'description' },
     { from: 'machine', to: 'machine', as: 'machine' },
     { from: 'target_node', to: 'node' },
-    { from: 'target_nodes', cannot: 'A VM has one `node`. `proxwright drain` and `rebalance` move it.' },
+    { from: 'target_nodes', to: 'node', as: 'one-node' },
     { from: 'clone', to: 'clone.template' },
     { from: 'clone_id', to: 'clone.template', as: 'text' },
     { from: 'full_clone', to: 'clone.mode', as: 'clone-mode' },
@@ -160,11 +193,7 @@ export const TELMATE_VM: SourceResource = {
       rows: [
         ...below('cpu', 'cores', 'sockets', 'type', 'limit', 'units', 'numa', 'affinity'),
         { from: 'vcores', to: 'cpu.vcpus' },
-        {
-          block: 'flags',
-          cannot: 'Write the flags as a list: `cpu = { flags = ["+aes", "-pcid"] }`.',
-          rows: [],
-        },
+        { block: 'flags', rows: [...CPU_FLAGS.map((flag) => cpuFlag(flag)), cpuFlag('pdpe1gb', 'pbpe1gb')] },
       ],
     },
     { from: 'hotplug', to: 'hotplug', as: 'comma-list' },
@@ -198,9 +227,18 @@ export const TELMATE_VM: SourceResource = {
     },
     { block: 'tpm_state', rows: below('tpm', 'storage', 'version') },
     { block: 'pci', collection: { to: 'pci', key: { attribute: 'id', prefix: 'hostpci' } }, rows: PCI },
-    numbered('pcis', 'pci', 16, PCI, 'pci'),
-    { block: 'usb', collection: { to: 'usb', key: { attribute: 'id', prefix: 'usb' } }, rows: USB },
-    numbered('usbs', 'usb', 5, USB, 'usb'),
+    {
+      block: 'hostpci',
+      collection: { to: 'pci', key: { position: 'hostpci' } },
+      rows: [
+        { from: 'host', to: 'device' },
+        { from: 'pcie', to: 'pcie', as: 'number-flag' },
+        { from: 'rombar', to: 'rom_bar', as: 'number-flag' },
+      ],
+    },
+    numbered('pcis', 'pci', 16, PCI_BY),
+    { block: 'usb', collection: { to: 'usb', key: { attribute: 'id', prefix: 'usb' } }, needs: USB_NEEDS, rows: USB },
+    numbered('usbs', 'usb', 5, USB_BY),
     {
       block: 'serial',
       collection: {
@@ -267,6 +305,14 @@ export const TELMATE_VM: SourceResource = {
     { from: 'ssh_forward_ip', drop: CONNECTION },
     { from: 'os_network_config', cannot: 'Use cloud-init: `cloud_init = { network_data = { file = … } }`.' },
     { from: 'guest_agent_ready_timeout', to: 'timeouts.ready', as: 'seconds' },
+    {
+      block: 'timeouts',
+      rows: [
+        { from: 'create', to: 'timeouts.clone' },
+        { from: 'delete', to: 'timeouts.shutdown' },
+        ...['read', 'update', 'default'].map((from) => ({ from, drop: 'Each wait has its own limit.' })),
+      ],
+    },
   ],
   references: [
     { from: 'id', to: 'vmid' },

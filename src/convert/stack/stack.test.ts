@@ -4,10 +4,10 @@ import { parse } from 'yaml';
 import { loadStack } from '../../spec/load.ts';
 import { resolveStack } from '../../spec/resolve.ts';
 import { readExpressionText } from '../hcl/read.ts';
+import { readState } from '../state.ts';
 import { convertFiles } from '../terraform/convert.ts';
 import { evaluate, NotKnown } from './evaluate.ts';
 import { stackOf } from './stack.ts';
-import { readState } from './state.ts';
 import type { Value } from './value.ts';
 
 const compute = (text: string, names: Readonly<Record<string, Value>> = {}): Value =>

@@ -7,11 +7,11 @@ import { readBody } from '../hcl/read.ts';
 import { positionOf } from '../hcl/scanner.ts';
 import { type Attribute, attributeOf, type Block, blocksOf, type Expression, textOf } from '../hcl/syntax.ts';
 import type { Finding } from '../report.ts';
+import type { StateResource } from '../state.ts';
 import { type Files, readModules } from '../terraform/convert.ts';
-import type { Module, SourceFile } from '../terraform/module.ts';
+import { directoryOf, type Module, type SourceFile } from '../terraform/module.ts';
 import { imageEntry, type Section, templateEntry, vmEntry } from './entries.ts';
 import { entriesOf, evaluate, NotKnown, type Scope, textOfValue } from './evaluate.ts';
-import type { StateResource } from './state.ts';
 import type { Value } from './value.ts';
 
 export interface StackInput {
@@ -195,7 +195,9 @@ class ModuleValues {
   private child(file: SourceFile, block: Block): void {
     const name = block.labels[0]?.text ?? '';
     const source = textOf(attributeOf(block.body, 'source')?.value);
-    const target = source?.startsWith('.') ? this.work.modules.get(joined(this.module.directory, source)) : undefined;
+    const target = source?.startsWith('.')
+      ? this.work.modules.get(directoryOf(this.module.directory, source))
+      : undefined;
     if (!target) {
       this.left(file, block, `module.${name}`, 'source', 'The module is not in this directory. Copy it here first.');
       return;
@@ -299,13 +301,4 @@ const ENTRIES = { vms: vmEntry, templates: templateEntry, images: imageEntry } a
 
 function within(scope: Scope, name: string, value: { readonly [name: string]: Value }): Scope {
   return (asked, path) => (asked === name ? { value, used: 0 } : scope(asked, path));
-}
-
-function joined(directory: string, source: string): string {
-  const parts = directory === '' ? [] : directory.split('/');
-  for (const part of source.split('/')) {
-    if (part === '..') parts.pop();
-    else if (part !== '.' && part !== '') parts.push(part);
-  }
-  return parts.join('/');
 }

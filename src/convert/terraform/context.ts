@@ -13,6 +13,10 @@ export interface VmContext {
   readonly block: Block;
   readonly table: Pick<SourceResource, 'rows'>;
   readonly references: References;
+  /** Undefined: only an expression says it. */
+  readonly isTemplate?: boolean | undefined;
+  /** What the state has of every instance, if it is the same. */
+  known?(attribute: string): string | undefined;
   /** Whether a value may be null: by the types and defaults of variables. */
   mayBeNull(expression: Expression): boolean;
   /** The content of a snippet that this configuration uploads, as HCL of `{ file = … }` or `{ text = … }`. */
@@ -28,6 +32,8 @@ export interface Walk {
   value(expression: Expression): SourceValue;
   /** The storage of the cloud-init drive, whatever the source says. */
   useStorage(text: string): void;
+  /** One more item of a list. */
+  append(path: readonly string[], item: string): void;
   /** An entry of a map, such as a network card. */
   add(to: string, part: Part): void;
 }

@@ -6,11 +6,14 @@ import { readBody } from '../hcl/read.ts';
 import { positionOf } from '../hcl/scanner.ts';
 import { type Attribute, attributeOf, type Block, type Item, type Span } from '../hcl/syntax.ts';
 import type { Finding, FindingKind } from '../report.ts';
+import type { StateResource } from '../state.ts';
 import { commentedOut, expressionsIn } from './context.ts';
+import { KnownState } from './known-state.ts';
 import { type DeclaredResource, Module, type SourceFile } from './module.ts';
 import { formerNames, OUR_SOURCE, ourProviderName, providerEdits } from './providers.ts';
 import { applied, type Edit, editsOf, type ReferenceProblem, type References } from './references.ts';
 import { SNIPPET_TYPE, type Snippet, snippetReference, snippetsOf } from './snippets.ts';
+import { MOVED_FILE, removedBlock, takeOver } from './take-over.ts';
 import { translateBlock } from './vm.ts';
 
 /** By their path, relative to the directory that is converted. */
@@ -29,8 +32,6 @@ export interface Conversion {
   };
 }
 
-const MOVED_FILE = 'proxwright-moved.tf';
-
 export function readModules(files: Files): readonly Module[] {
   const directories = new Map<string, SourceFile[]>();
   for (const [path, text] of files) {
@@ -43,32 +44,43 @@ export function readModules(files: Files): readonly Module[] {
   return [...directories].map(([directory, list]) => new Module(directory, list));
 }
 
-export function convertFiles(files: Files): Conversion {
+export function convertFiles(files: Files, resources?: readonly StateResource[]): Conversion {
   const modules = readModules(files);
   const changed = new Map<string, string>();
   const findings: Finding[] = [];
   const counts = { vms: 0, templates: 0, images: 0, snippets: 0 };
-  const work = modules.map((module) => new ModuleConversion(module, findings, counts));
+  const takeOvers = new Map<string, string[]>();
+  const state = resources && new KnownState(resources, modules);
+  const work = modules.map((module) => new ModuleConversion({ module, findings, counts, takeOvers, state }));
   const keepsFormer = work.some((each) => each.keepsFormer);
   for (const each of work) for (const [path, text] of each.run(keepsFormer)) changed.set(path, text);
+  for (const [directory, blocks] of takeOvers) {
+    changed.set(pathIn(`${directory}/`, MOVED_FILE), `${MOVED_HEAD}\n${blocks.join('\n')}`);
+  }
   for (const [path, text] of changed) if (files.get(path) === text) changed.delete(path);
   const order = (a: Finding, b: Finding) => a.file.localeCompare(b.file) || a.line - b.line;
   return { changed, findings: findings.sort(order), modules, counts };
 }
 
+interface ModuleWork {
+  readonly module: Module;
+  readonly findings: Finding[];
+  readonly counts: { vms: number; templates: number; images: number; snippets: number };
+  /** Blocks that take over what the state has, by the directory of their module. */
+  readonly takeOvers: Map<string, string[]>;
+  readonly state: KnownState | undefined;
+}
+
 class ModuleConversion {
   private readonly module: Module;
-  private readonly findings: Finding[];
-  private readonly counts: { vms: number; templates: number; images: number; snippets: number };
+  private readonly work: ModuleWork;
   private readonly snippets: ReadonlyMap<string, Snippet>;
-  private readonly moved: string[] = [];
 
-  constructor(module: Module, findings: Finding[], counts: ModuleConversion['counts']) {
-    this.module = module;
-    this.findings = findings;
-    this.counts = counts;
+  constructor(work: ModuleWork) {
+    this.work = work;
+    this.module = work.module;
     this.snippets = snippetsOf(
-      module,
+      work.module,
       this.references(() => {}),
     );
   }
@@ -78,7 +90,7 @@ class ModuleConversion {
     const others = this.module.files.some(({ body }) =>
       body.items.some((item) => item.kind === 'block' && this.isOfFormer(item)),
     );
-    return others || this.snippets.size > 0 || this.module.resources.some((each) => isTemplate(each));
+    return others || this.snippets.size > 0 || this.module.resources.some((each) => this.isTemplate(each) === true);
   }
 
   private isOfFormer({ type, labels }: Block): boolean {
@@ -94,6 +106,7 @@ class ModuleConversion {
     const { module } = this;
     const result = new Map<string, string>();
     const hasOurs = module.resources.some(({ source }) => source !== undefined);
+    if (hasOurs && module.formerProviders().length === 0) this.takesOver(module.directory, REQUIRED);
     for (const file of module.files) {
       const edits = [
         ...file.body.items.flatMap((item) => this.itemEdits(file, item)),
@@ -104,9 +117,6 @@ class ModuleConversion {
     for (const { file, resource } of this.snippets.values()) {
       if (file) result.set(pathIn(resource.file.path, file.path), file.text);
     }
-    if (hasOurs && module.formerProviders().length === 0) this.moved.unshift(REQUIRED);
-    if (this.moved.length > 0)
-      result.set(pathIn(`${module.directory}/`, MOVED_FILE), `${MOVED_HEAD}\n${this.moved.join('\n')}`);
     return result;
   }
 
@@ -148,41 +158,58 @@ class ModuleConversion {
         const snippet = reference && this.snippets.get(reference.name);
         return snippet && { content: snippet.use(reference.index), storage: snippet.storage };
       },
+      isTemplate: this.isTemplate(resource),
+      known: (attribute) => this.work.state?.valueOf(this.module, `${type}.${name}`, attribute),
       providerName: (expression) => ourProviderName(expression, formerNames(this.module)),
       found: (kind, span, what, why) => this.found(file, kind, span, subject, what, why),
     });
-    const to = typeOf(resource);
+    const to = this.typeOf(resource);
     this.count(to);
-    this.moved.push(...this.movedBlocks(resource, to));
+    this.takeOver(resource, to);
     return { start: block.start, end: block.end, text: `resource "${to}" "${name}" {\n${lines.join('\n')}\n}` };
   }
 
-  private movedBlocks(resource: DeclaredResource, to: string): readonly string[] {
-    const { type, name, block, file } = resource;
-    if (to !== 'proxwright_template') return [`moved {\n  from = ${type}.${name}\n  to   = ${to}.${name}\n}\n`];
-    const text = (attribute: string) => {
-      const value = attributeOf(block.body, attribute)?.value;
-      return value?.kind === 'literal' && value.value !== null ? String(value.value) : undefined;
-    };
-    const [node, vmid] = [text('node_name'), text('vm_id') ?? text('id')];
-    const removed = removedBlock(`${type}.${name}`);
-    if (node === undefined || vmid === undefined || this.module.directory !== '') {
-      const why = `Import the template by hand: terraform import ${to}.${name} NODE/ID`;
-      this.found(file, 'review', block, `${type}.${name}`, 'template', why);
-      return [removed];
-    }
-    return [removed, `import {\n  to = ${to}.${name}\n  id = "${node}/${vmid}"\n}\n`];
+  private takeOver(resource: DeclaredResource, to: string): void {
+    const { file, block, type, name } = resource;
+    const { state } = this.work;
+    const { blocks, imports, root, byHand } = takeOver(resource, to, this.module, state);
+    this.takesOver(this.module.directory, ...blocks);
+    this.takesOver(root, ...imports);
+    const subject = `${type}.${name}`;
+    if (byHand !== undefined) this.found(file, 'review', block, subject, 'template', byHand);
+    if (state?.rootOf(this.module) === undefined || state.instancesOf(this.module, subject).length > 0) return;
+    this.found(file, 'note', block, subject, 'state', 'The state has no such resource, so the first apply creates it.');
+  }
+
+  private takesOver(directory: string, ...blocks: string[]): void {
+    const { takeOvers } = this.work;
+    if (blocks.length > 0) takeOvers.set(directory, [...(takeOvers.get(directory) ?? []), ...blocks]);
+  }
+
+  /** By its flag, or by the state where that is an expression. Undefined: neither says it. */
+  private isTemplate({ source, block, type, name }: DeclaredResource): boolean | undefined {
+    const flag = attributeOf(block.body, 'template')?.value;
+    if (!flag || source?.to !== 'proxwright_vm') return false;
+    if (flag.kind === 'literal') return flag.value === true;
+    const known = this.work.state
+      ?.instancesOf(this.module, `${type}.${name}`)
+      .map(({ values }) => values.template === true);
+    return known?.length && known.every((each) => each === known[0]) ? known[0] : undefined;
+  }
+
+  private typeOf(resource: DeclaredResource): string {
+    return this.isTemplate(resource) ? 'proxwright_template' : (resource.source?.to ?? resource.type);
   }
 
   private count(to: string): void {
-    if (to === 'proxwright_vm') this.counts.vms += 1;
-    else if (to === 'proxwright_template') this.counts.templates += 1;
-    else this.counts.images += 1;
+    if (to === 'proxwright_vm') this.work.counts.vms += 1;
+    else if (to === 'proxwright_template') this.work.counts.templates += 1;
+    else this.work.counts.images += 1;
   }
 
   private snippetEdit(file: SourceFile, block: Block, { replacement, resource }: Snippet): Edit {
-    this.counts.snippets += 1;
-    this.moved.push(removedBlock(`${resource.type}.${resource.name}`));
+    this.work.counts.snippets += 1;
+    this.takesOver(this.module.directory, removedBlock(`${resource.type}.${resource.name}`));
     const subject = `${resource.type}.${resource.name}`;
     this.found(
       file,
@@ -225,7 +252,7 @@ class ModuleConversion {
     return {
       find: (type, name) => {
         const resource = this.module.find(type, name);
-        return resource?.source && { type: typeOf(resource), source: resource.source };
+        return resource?.source && { type: this.typeOf(resource), source: resource.source };
       },
       problem,
     };
@@ -243,7 +270,7 @@ class ModuleConversion {
     what: string,
     why: string,
   ): void {
-    this.findings.push({ kind, file: path, line: positionOf(text, start).line, subject, what, why });
+    this.work.findings.push({ kind, file: path, line: positionOf(text, start).line, subject, what, why });
   }
 }
 
@@ -255,19 +282,6 @@ const REQUIRED = `terraform {
 `;
 
 const MOVED_HEAD = `# Takes over what the former provider has in the state. Delete this file after the first apply.`;
-
-function removedBlock(address: string): string {
-  return `removed {\n  from = ${address}\n\n  lifecycle {\n    destroy = false\n  }\n}\n`;
-}
-
-function isTemplate({ source, block }: DeclaredResource): boolean {
-  const flag = attributeOf(block.body, 'template')?.value;
-  return source?.to === 'proxwright_vm' && flag?.kind === 'literal' && flag.value === true;
-}
-
-function typeOf(resource: DeclaredResource): string {
-  return isTemplate(resource) ? 'proxwright_template' : (resource.source?.to ?? resource.type);
-}
 
 function pathIn(beside: string, path: string): string {
   const directory = beside.includes('/') ? beside.slice(0, beside.lastIndexOf('/')) : '';

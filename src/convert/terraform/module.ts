@@ -135,3 +135,13 @@ export function formerProvider(entry: Attribute): 'bpg' | 'telmate' | undefined 
   if (/(^|\/)bpg\/proxmox$/.test(address)) return 'bpg';
   return /(^|\/)(telmate|thegameprofi|terraform-for-proxmox)\/proxmox$/.test(address) ? 'telmate' : undefined;
 }
+
+/** Of a module that another one names: `../vm`, from where that one is. */
+export function directoryOf(directory: string, source: string): string {
+  const parts = directory === '' ? [] : directory.split('/');
+  for (const part of source.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '.' && part !== '') parts.push(part);
+  }
+  return parts.join('/');
+}

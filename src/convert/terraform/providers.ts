@@ -1,5 +1,12 @@
 /** Provider blocks, `required_providers`, and the names of providers in modules and resources. */
-import { attributeOf, type Block, blocksOf, type Expression, type ObjectExpression } from '../hcl/syntax.ts';
+import {
+  type Attribute,
+  attributeOf,
+  type Block,
+  blocksOf,
+  type Expression,
+  type ObjectExpression,
+} from '../hcl/syntax.ts';
 import { BPG_PROVIDER, TELMATE_PROVIDER } from '../mapping/images.ts';
 import type { FindingKind } from '../report.ts';
 import type { Module, SourceFile } from './module.ts';
@@ -9,6 +16,8 @@ import { translateBlock } from './vm.ts';
 export const OUR_SOURCE = 'proxwright.dev/proxwright/proxwright';
 const OUR_NAME = 'proxwright';
 
+type FormerNames = ReadonlyMap<string, string>;
+
 export interface ProviderContext {
   readonly module: Module;
   readonly references: References;
@@ -17,15 +26,20 @@ export interface ProviderContext {
   found(file: SourceFile, kind: FindingKind, span: { start: number }, subject: string, what: string, why: string): void;
 }
 
-/** The local names that stand for bpg or Telmate in a module; `proxmox` where nothing says it. */
-export function formerNames(module: Module): ReadonlySet<string> {
-  const names = module.formerProviders().map(({ entry }) => entry.name);
-  return new Set(names.length === 0 ? ['proxmox'] : names);
+/**
+ * The local names that stand for bpg or Telmate in a module, and their names among ours; `proxmox` where nothing says it. In a
+ * configuration with both, the provider of the second name is an alias of ours: `bpg` → `proxwright.bpg`.
+ */
+export function formerNames(module: Module): ReadonlyMap<string, string> {
+  const given = module.formerProviders().map(({ entry }) => entry.name);
+  const names = given.length === 0 ? ['proxmox'] : given;
+  const main = names.includes('proxmox') ? 'proxmox' : names[0];
+  return new Map(names.map((name) => [name, name === main ? OUR_NAME : `${OUR_NAME}.${name}`]));
 }
 
 /** `proxmox.pve2` → `proxwright.pve2`. */
-export function ourProviderName(expression: Expression, names: ReadonlySet<string>): string | undefined {
-  if (expression.kind === 'variable') return names.has(expression.name) ? OUR_NAME : undefined;
+export function ourProviderName(expression: Expression, names: FormerNames): string | undefined {
+  if (expression.kind === 'variable') return names.get(expression.name);
   if (expression.kind !== 'access' || expression.of.kind !== 'variable' || !names.has(expression.of.name))
     return undefined;
   const [alias] = expression.steps;
@@ -34,35 +48,18 @@ export function ourProviderName(expression: Expression, names: ReadonlySet<strin
 
 export function providerEdits(file: SourceFile, context: ProviderContext): readonly Edit[] {
   const names = formerNames(context.module);
-  const isBpg = context.module.formerProviders().every(({ provider }) => provider === 'bpg');
+  const formers = context.module.formerProviders();
   const edits: Edit[] = [];
   for (const block of blocksOf(file.body, 'provider')) {
-    if (!names.has(block.labels[0]?.text ?? '')) continue;
-    const isTelmate =
-      !isBpg || block.body.items.some((item) => item.kind === 'attribute' && item.name.startsWith('pm_'));
-    const text = providerBlock(block, file, context, isTelmate, names);
+    const name = block.labels[0]?.text ?? '';
+    if (!names.has(name)) continue;
+    const known = formers.find(({ entry }) => entry.name === name)?.provider;
+    const hasPrefix = block.body.items.some((item) => item.kind === 'attribute' && item.name.startsWith('pm_'));
+    const text = providerBlock(block, file, context, known === 'telmate' || hasPrefix, names);
     const former = file.text.slice(block.start, block.end);
     edits.push({ start: block.start, end: block.end, text: context.keepsFormer ? `${former}\n\n${text}` : text });
   }
-  for (const { file: where, entry } of context.module.formerProviders()) {
-    if (where !== file) continue;
-    const column = entry.start - (file.text.lastIndexOf('\n', entry.start - 1) + 1);
-    const indent = ' '.repeat(column);
-    const aliases = entry.value.kind === 'object' ? aliasesOf(entry.value, names) : undefined;
-    const lines = [
-      'proxwright = {',
-      `  source = "${OUR_SOURCE}"`,
-      ...(aliases === undefined ? [] : [`  configuration_aliases = ${aliases}`]),
-      '}',
-    ];
-    const ours = lines.join(`\n${indent}`);
-    const former = file.text.slice(entry.start, entry.end);
-    edits.push({
-      start: entry.start,
-      end: entry.end,
-      text: context.keepsFormer ? `${former}\n${indent}${ours}` : ours,
-    });
-  }
+  for (const { file: where, entry } of formers) if (where === file) edits.push(...requiredEdits(file, entry, context));
   for (const block of blocksOf(file.body, 'module')) {
     const providers = attributeOf(block.body, 'providers')?.value;
     if (providers?.kind === 'object') edits.push(...moduleProviders(providers, names, file, context.keepsFormer));
@@ -70,12 +67,32 @@ export function providerEdits(file: SourceFile, context: ProviderContext): reado
   return edits;
 }
 
+/** Ours in the place of the former provider, or beside it; once, if there are two of them. */
+function requiredEdits(file: SourceFile, entry: Attribute, { module, keepsFormer }: ProviderContext): readonly Edit[] {
+  const names = formerNames(module);
+  const lineStart = file.text.lastIndexOf('\n', entry.start - 1) + 1;
+  const indent = ' '.repeat(entry.start - lineStart);
+  if (names.get(entry.name) !== OUR_NAME) {
+    return keepsFormer ? [] : [{ start: lineStart - 1, end: entry.end, text: '' }];
+  }
+  const aliases = entry.value.kind === 'object' ? aliasesOf(entry.value, names) : undefined;
+  const lines = [
+    'proxwright = {',
+    `  source = "${OUR_SOURCE}"`,
+    ...(aliases === undefined ? [] : [`  configuration_aliases = ${aliases}`]),
+    '}',
+  ];
+  const ours = lines.join(`\n${indent}`);
+  const former = file.text.slice(entry.start, entry.end);
+  return [{ start: entry.start, end: entry.end, text: keepsFormer ? `${former}\n${indent}${ours}` : ours }];
+}
+
 function providerBlock(
   block: Block,
   file: SourceFile,
   { references, found }: ProviderContext,
   isTelmate: boolean,
-  names: ReadonlySet<string>,
+  names: FormerNames,
 ): string {
   const { lines } = translateBlock({
     source: file.text,
@@ -87,10 +104,12 @@ function providerBlock(
     providerName: (expression) => ourProviderName(expression, names),
     found: (kind, span, what, why) => found(file, kind, span, `provider ${block.labels[0]?.text}`, what, why),
   });
-  return lines.length === 0 ? `provider "${OUR_NAME}" {}` : `provider "${OUR_NAME}" {\n${lines.join('\n')}\n}`;
+  const alias = names.get(block.labels[0]?.text ?? '')?.split('.')[1];
+  const all = alias === undefined || attributeOf(block.body, 'alias') ? lines : [`  alias = "${alias}"`, '', ...lines];
+  return all.length === 0 ? `provider "${OUR_NAME}" {}` : `provider "${OUR_NAME}" {\n${all.join('\n')}\n}`;
 }
 
-function aliasesOf({ entries }: ObjectExpression, names: ReadonlySet<string>): string | undefined {
+function aliasesOf({ entries }: ObjectExpression, names: FormerNames): string | undefined {
   const aliases = entries.find(({ key }) => key.kind === 'literal' && key.value === 'configuration_aliases')?.value;
   if (aliases?.kind !== 'list') return undefined;
   return `[${aliases.items.flatMap((item) => ourProviderName(item, names) ?? []).join(', ')}]`;
@@ -99,7 +118,7 @@ function aliasesOf({ entries }: ObjectExpression, names: ReadonlySet<string>): s
 /** `providers = { proxmox = proxmox.pve2 }`. */
 function moduleProviders(
   { entries }: ObjectExpression,
-  names: ReadonlySet<string>,
+  names: FormerNames,
   file: SourceFile,
   keepsFormer: boolean,
 ): readonly Edit[] {

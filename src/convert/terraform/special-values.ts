@@ -14,7 +14,7 @@ export function special(row: AttributeRow, given: SourceValue, walk: Walk): Spec
   if (given.expression.kind === 'literal' && given.expression.value === null) return { values: [] };
   switch (row.as) {
     case 'template-flag':
-      return templateFlag(given);
+      return templateFlag(given, walk);
     case 'machine':
       return machine(given);
     case 'snippet':
@@ -27,6 +27,10 @@ export function special(row: AttributeRow, given: SourceValue, walk: Walk): Spec
       return { values: [[['cloud_init', 'password_wo'], given.text]] };
     case 'checksum':
       return checksum(given, walk);
+    case 'one-node':
+      return oneNode(row, given, walk);
+    case 'cpu-flag':
+      return cpuFlag(row, given, walk);
     case 'token-id':
       return tokenOf(given, walk);
     case 'usb-host':
@@ -40,10 +44,12 @@ export function special(row: AttributeRow, given: SourceValue, walk: Walk): Spec
   }
 }
 
-function templateFlag({ expression }: SourceValue): Special {
-  return expression.kind === 'literal'
+function templateFlag({ expression }: SourceValue, { context }: Walk): Special {
+  return expression.kind === 'literal' || context.isTemplate !== undefined
     ? { values: [] }
-    : { cannot: 'Templates are resources of their own: move them to a `proxwright_template`.' };
+    : {
+        cannot: 'Convert must know whether it is a template, which is another resource: name the state with `--state`.',
+      };
 }
 
 function machine({ expression, text }: SourceValue): Special {
@@ -98,6 +104,24 @@ function cicustom(given: SourceValue, { context }: Walk): Special {
       match ? [[['cloud_init', 'snippets', match[1] ?? ''], `"${match[2] ?? ''}"`] as const] : [],
     ),
   };
+}
+
+function oneNode({ to = '' }: AttributeRow, { expression, text }: SourceValue, { context }: Walk): Special {
+  const known = context.known?.('current_node') ?? context.known?.('target_node');
+  if (known !== undefined) return { values: [[[to], quotedText(known)]] };
+  const isOne = expression.kind === 'list' && expression.items.length === 1;
+  return isOne
+    ? { values: [[[to], text.slice(1, -1).trim().replace(/,$/, '')]] }
+    : { cannot: 'A VM has one `node`. Name the one where it is, or the state with `--state`.' };
+}
+
+function cpuFlag({ to = '' }: AttributeRow, { expression }: SourceValue, walk: Walk): Special {
+  const value = literalText(expression);
+  const path = to.split('.');
+  const flag = path.pop() ?? '';
+  if (value === undefined) return { cannot: 'Write the flags as a list: `cpu = { flags = ["+aes", "-pcid"] }`.' };
+  if (value === 'on' || value === 'off') walk.append(path, quotedText(`${value === 'on' ? '+' : '-'}${flag}`));
+  return { values: [] };
 }
 
 function checksum(given: SourceValue, { context }: Walk): Special {

@@ -21,22 +21,20 @@ const EXPRESSION = 'Convert reads the settings themselves here, and this is an e
 const NOT_OF_TEMPLATES = new Set(['power', 'restart', 'stop_on_destroy', 'ready', 'ha']);
 
 export interface Translation {
-  readonly isTemplate: boolean;
   /** The lines between its braces. */
   readonly lines: readonly string[];
 }
 
 export function translateBlock(context: VmContext): Translation {
   const { source, block, table } = context;
-  const flag = attributeOf(block.body, 'template')?.value;
-  const isTemplate = flag?.kind === 'literal' && flag.value === true;
+  const { isTemplate = false } = context;
   const root = new TargetObject();
   const walk = new VmWalk(root, context, isTemplate);
   const { settings, below } = settingsOf(source, block.body);
   walk.all({ settings, below: [] }, table.rows, root);
   walk.finish();
   root.below.push(...below);
-  return { isTemplate, lines: root.print('  ') };
+  return { lines: root.print('  ') };
 }
 
 export class VmWalk implements Walk {
@@ -47,6 +45,8 @@ export class VmWalk implements Walk {
   /** How many blocks of a kind came before; texts are lengths of loops. */
   private readonly counts = new Map<string, (number | string)[]>();
   private references: References;
+  /** Lists that several settings add to. */
+  private readonly lists = new Map<string, readonly string[]>();
   private storage: string | undefined;
 
   constructor(root: TargetObject, context: VmContext, isTemplate: boolean) {
@@ -71,6 +71,7 @@ export class VmWalk implements Walk {
 
   finish(): void {
     if (this.storage !== undefined) this.root.set(['cloud_init', 'storage'], this.storage);
+    for (const [name, items] of this.lists) this.root.set(name.split('.'), `[${items.join(', ')}]`);
     for (const [to, parts] of this.parts) placed(this.root, to, parts);
     if (this.root.get(['cloud_init']) !== undefined && this.root.get(['guest']) === undefined) {
       this.root.setBefore('cloud_init', 'guest', '"cloud-init"');
@@ -188,8 +189,11 @@ export class VmWalk implements Walk {
     const element = new TargetObject();
     this.all({ settings: rest, below: settings.below }, row.rows, element);
     const { byDefault, needs } = row;
-    if (byDefault && element.get([byDefault.to]) === undefined) element.set([byDefault.to], byDefault.text);
-    if (needs && element.get([needs.to]) === undefined && !element.isOnlyComments) {
+    // A drive of which something is left is no empty one.
+    if (byDefault && !element.isOnlyComments && element.get([byDefault.to]) === undefined) {
+      element.set([byDefault.to], byDefault.text);
+    }
+    if (needs?.to.every((name) => element.get([name]) === undefined) && !element.isOnlyComments) {
       this.left(setting, this.root, needs.why);
       return;
     }
@@ -207,6 +211,11 @@ export class VmWalk implements Walk {
       left: (why) => this.left(setting, this.root, why),
     };
     this.add(collection.to, part);
+  }
+
+  append(path: readonly string[], item: string): void {
+    const name = path.join('.');
+    this.lists.set(name, [...(this.lists.get(name) ?? []), item]);
   }
 
   add(to: string, part: Part): void {

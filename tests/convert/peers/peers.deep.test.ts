@@ -6,18 +6,20 @@ import { ONE_HOST } from '../../provider/terraform/support/hosts.ts';
 import { findPeers } from './peers.ts';
 import { takeOver } from './taken-over.ts';
 
-/** Without `PROXWRIGHT_ESTATES_OF_PEERS=all`, one of each provider. */
-const SAMPLE = ['bpg-estate', 'telmate-estate'];
-const isAll = process.env.PROXWRIGHT_ESTATES_OF_PEERS === 'all';
+/** `PROXWRIGHT_ESTATES_OF_PEERS`: names of estates, or "all". Otherwise one of each provider. */
+const { PROXWRIGHT_ESTATES_OF_PEERS: wanted = 'bpg-estate,telmate-estate' } = process.env;
 const ESTATES = resolve(import.meta.dirname, 'estates');
 const peers = await findPeers();
 
 describe.each(ONE_HOST)('an estate of another provider under $name $version', (host) => {
-  const chosen = readdirSync(ESTATES).filter((name) => isAll || SAMPLE.includes(name));
-  const isMadeBy = (name: string) => peers.some((peer) => name.startsWith(peer.name));
+  const chosen = readdirSync(ESTATES).filter((name) => wanted === 'all' || wanted.split(',').includes(name));
+  const isHere = (name: string) => peers.some((peer) => peer.name === name);
+  /** By one provider, or by both. */
+  const isMadeHere = (name: string) =>
+    name.split('-').every((word) => isHere(word) || !['bpg', 'telmate'].includes(word));
   it.for(chosen)('%s is taken over', async (name, { skip }) => {
-    skip(!isMadeBy(name), 'its provider is not here');
-    const result = await takeOver({ host, peers, estate: join(ESTATES, name, 'tree') });
+    skip(!isMadeHere(name), 'its provider is not here');
+    const result = await takeOver({ host, peers, estate: join(ESTATES, name, 'tree'), asRoot: name.endsWith('-root') });
     const { findings, planned, written, changedVms, plansAfter, leftOver, made } = result;
     expect({
       // What becomes another resource by an import is forgotten by its former provider.

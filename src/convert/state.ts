@@ -1,6 +1,6 @@
 /** What a Terraform state knows: a state file, or what `terraform show -json` prints. */
 import { z } from 'zod';
-import type { Value } from './value.ts';
+import type { Value } from './stack/value.ts';
 
 export interface StateResource {
   /** `module.a`, or empty. */
