@@ -68,6 +68,15 @@ const here = (...value: PciHardware[]): Readable<readonly PciHardware[]> => ({ o
 describe('a PCI address in a stack', () => {
   const gpu = { gpu: ['id=10de:2204,node=pve1,path=0000:01:00', 'id=10de:2204,node=pve2,path=0000:0a:00'] };
 
+  it.each(['host=0000:01:00', '0000:01:00,pcie=1', 'pcie=1,host=0000:01:00'])(
+    'that the VM has already stays, as root wrote it: %s',
+    (now) => {
+      const observed = seeing({ mappings: gpu, may: ALL, now });
+      expect(pciMappingsFor(vmWith('0000:01:00'), observed)).toEqual(new Map());
+      expect(pciMapSteps([vmWith('0000:01:00')], observed)).toEqual([]);
+    },
+  );
+
   it.each(['0000:01:00', '01:00'])('%s is used through its mapping on the node', (device) => {
     const observed = seeing({ mappings: gpu });
     expect(pciMappingsFor(vmWith(device), observed)).toEqual(new Map([[device, 'gpu']]));

@@ -6,9 +6,9 @@
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { nodeCommand } from '../../base/text/node-command.ts';
-import { splitProperty } from '../../pve/wire/index.ts';
 import type { Observed } from '../observed.ts';
 import type { ResolvedVm } from '../stack.ts';
+import { propertyOf } from '../vm/config/parts.ts';
 import { whereOf } from '../vm/where.ts';
 import {
   mappedPaths,
@@ -109,7 +109,8 @@ function observedPart({ vm, slot }: DesiredDevice, { vms }: ObservedPci, part: '
   const observedVm = vms.get(vm.address);
   const now =
     observedVm?.kind === 'present' ? (observedVm.vm.pending.get(slot) ?? observedVm.vm.current.get(slot)) : undefined;
-  return splitProperty(now ?? '').find(({ key }) => key === part)?.value;
+  // Proxmox's own page leaves the name of the address out: `0000:01:00,pcie=1`.
+  return propertyOf(slot, now).get(part);
 }
 
 function createMapping(desired: DesiredDevice, observed: ObservedPci): Resolution {
