@@ -8,12 +8,12 @@ import { type Attribute, attributeOf, type Block, type Item, type Span } from '.
 import type { Finding, FindingKind } from '../report.ts';
 import type { StateResource } from '../state.ts';
 import { commentedOut, expressionsIn } from './context.ts';
-import { KnownState } from './known-state.ts';
 import { type DeclaredResource, Module, type SourceFile } from './module.ts';
 import { formerNames, OUR_SOURCE, ourProviderName, providerEdits } from './providers.ts';
 import { applied, type Edit, editsOf, type ReferenceProblem, type References } from './references.ts';
 import { SNIPPET_TYPE, type Snippet, snippetReference, snippetsOf } from './snippets.ts';
-import { MOVED_FILE, removedBlock, takeOver } from './take-over.ts';
+import { KnownState } from './take-over/known-state.ts';
+import { MOVED_FILE, removedBlock, takeOver } from './take-over/take-over.ts';
 import { translateBlock } from './vm.ts';
 
 /** By their path, relative to the directory that is converted. */

@@ -2,9 +2,8 @@
  * The attributes that a mapping knows, and those that configurations use, by the same names: `cpu.cores`, `disk.#.size`. Slots
  * with a number are one: what holds for `scsi0` holds for `scsi30`.
  */
-import { attributeOf, type Block, type Body, blocksOf, type Expression } from '../../../src/convert/hcl/syntax.ts';
+import { type Block, type Body, blocksOf, type Expression } from '../../../src/convert/hcl/syntax.ts';
 import { isBlockRow, type Row, type SourceResource } from '../../../src/convert/mapping/rows.ts';
-import { SOURCES } from '../../../src/convert/mapping/sources.ts';
 import type { Module } from '../../../src/convert/terraform/module.ts';
 
 /** `disks.scsi.scsi0.disk.size` → `disks.bus.slot.disk.size`. */
@@ -32,12 +31,6 @@ export function mappedPaths(rows: readonly Row[], above = ''): ReadonlySet<strin
 export function usedPaths(modules: readonly Module[], source: SourceResource): ReadonlySet<string> {
   const blocks = modules.flatMap(({ resources }) => resources.filter((each) => each.source === source));
   return new Set(blocks.flatMap(({ block }) => pathsInBody(block.body, source.rows, '')).map(general));
-}
-
-export function sourceNamed(type: string): SourceResource {
-  const source = SOURCES.find(({ types }) => types.includes(type));
-  if (!source) throw new Error(`no mapping for ${type}`);
-  return source;
 }
 
 const rowsBelow = (rows: readonly Row[], name: string): readonly Row[] | undefined => {
@@ -74,11 +67,3 @@ function pathsInValue(name: string, value: Expression, rows: readonly Row[], abo
 }
 
 const keyOf = (key: Expression): string => (key.kind === 'literal' ? String(key.value) : '');
-
-/** What provider blocks set. */
-export function usedArguments(modules: readonly Module[], names: readonly string[]): ReadonlySet<string> {
-  const blocks = modules.flatMap(({ files }) => files.flatMap(({ body }) => blocksOf(body, 'provider')));
-  return new Set(
-    blocks.flatMap(({ body }) => names.filter((name) => attributeOf(body, name) || blocksOf(body, name).length > 0)),
-  );
-}

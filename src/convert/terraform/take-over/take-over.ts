@@ -2,9 +2,9 @@
  * The blocks by which our provider takes over what the former one has in the state. A VM or an image moves; a template becomes
  * another kind of resource, so the former provider forgets it and ours imports it.
  */
-import { attributeOf } from '../hcl/syntax.ts';
+import { attributeOf } from '../../hcl/syntax.ts';
+import type { DeclaredResource, Module } from '../module.ts';
 import type { KnownState } from './known-state.ts';
-import type { DeclaredResource, Module } from './module.ts';
 
 export const MOVED_FILE = 'proxwright-moved.tf';
 

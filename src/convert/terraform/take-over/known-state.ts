@@ -1,8 +1,8 @@
 /** What the state of a configuration knows of its resources: their instances in every use of a module, with their ids. */
-import { attributeOf, blocksOf, textOf } from '../hcl/syntax.ts';
-import type { Value } from '../stack/value.ts';
-import type { StateResource } from '../state.ts';
-import { directoryOf, type Module } from './module.ts';
+import { attributeOf, blocksOf, textOf } from '../../hcl/syntax.ts';
+import type { Value } from '../../stack/value.ts';
+import type { StateResource } from '../../state.ts';
+import { directoryOf, type Module } from '../module.ts';
 
 export interface KnownInstance {
   /** Of the module and the key, around the address of a resource: `module.a["x"].` and `[0]`. */
