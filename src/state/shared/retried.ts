@@ -35,6 +35,7 @@ export class Retries {
       { clock, random },
     );
     for (;;) {
+      const begun = clock.ticks();
       try {
         const result = await work();
         this.#silentSince = undefined;
@@ -42,8 +43,10 @@ export class Retries {
       } catch (error) {
         if (error instanceof ProxwrightError) throw error;
         if (!isTransient(error)) throw unusable(shown, error);
-        this.#silentSince ??= clock.ticks();
-        if (!(await attempts.again(error))) throw unreachable(shown, error);
+        // An attempt that ended by its own time limit was silence from its beginning.
+        this.#silentSince ??= begun;
+        const isOver = clock.ticks() - this.#silentSince > RETRIES.store.budgetMs;
+        if (isOver || !(await attempts.again(error))) throw unreachable(shown, error);
       }
     }
   }
