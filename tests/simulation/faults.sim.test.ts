@@ -377,7 +377,7 @@ describe('plans', () => {
       expect(await set.ask('GET', '/version')).toMatchObject({ status: 500 });
       set.plan.stop();
       expect(await set.ask('GET', '/version')).toMatchObject({ status: 200 });
-      expect(set.plan.strikes).toEqual([{ kind: 'refuse', what: 'GET /version' }]);
+      expect(set.plan.strikes).toEqual([{ kind: 'refuse', what: 'GET /version', at: set.clock.now() }]);
     });
   });
 

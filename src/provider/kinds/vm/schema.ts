@@ -50,7 +50,7 @@ export const PASSWORD_WRITE_ONLY: Attribute = {
   writeOnly: true,
 };
 
-/** A stack file has `nodes` and `placement` beside it: whoever looks for them here finds what does the same. */
+/** A stack file has `nodes` and `placement` beside it, so people look for them here: the text names what does the same. */
 const NODE: Attribute = {
   type: { kind: 'value', type: 'string' },
   given: 'required',
