@@ -28,12 +28,23 @@ export class Limiter {
   /** Starts at once, however many run already; the others wait as if it had been admitted. */
   async runAtOnce<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     throwIfCanceled(signal);
-    this.#active++;
+    const leave = this.occupy();
     try {
       return await work();
     } finally {
-      this.#leave();
+      leave();
     }
+  }
+
+  /** Counts as one more that runs, however many run already, until the returned function is called. */
+  occupy(): () => void {
+    this.#active++;
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#leave();
+    };
   }
 
   #enter(limit: number, signal?: AbortSignal): Promise<void> | undefined {

@@ -18,6 +18,17 @@ export class Outages {
     this.#clock = clock;
   }
 
+  /**
+   * Counts a member that is known to be down before its work is planned, so that no other one goes down meanwhile. Its `run` takes
+   * the place over; the returned function gives it back if there is no `run`.
+   */
+  isDown(address: Address, name: string): () => void {
+    const group = this.#groupOf(name);
+    const giveBack = group.turns.occupy();
+    group.down.set(address, giveBack);
+    return giveBack;
+  }
+
   /** Those that call first go first. Once the roll has stopped, the result is the member that stopped it. */
   async run(
     address: Address,
@@ -25,8 +36,9 @@ export class Outages {
     work: () => Promise<ResourceOutcome>,
     signal: AbortSignal,
   ): Promise<OutageEnd> {
-    const group = this.#groups.get(outage.group) ?? new Group();
-    this.#groups.set(outage.group, group);
+    const group = this.#groupOf(outage.group);
+    const giveBack = group.down.get(address);
+    group.down.delete(address);
     const untilReady = async (): Promise<OutageEnd> => {
       let outcome: ResourceOutcome = 'failed';
       try {
@@ -38,13 +50,20 @@ export class Outages {
       }
     };
     // It is down already: waiting would only make that longer.
-    if (outage.isOpen) return group.turns.runAtOnce(untilReady, signal);
+    if (outage.isOpen) return giveBack ? untilReady().finally(giveBack) : group.turns.runAtOnce(untilReady, signal);
+    giveBack?.();
     const takeDown = async (): Promise<OutageEnd> => {
       await this.#pause(group, outage, signal);
       const { stoppedBy } = group;
       return stoppedBy === undefined ? untilReady() : { stoppedBy };
     };
     return group.turns.run(takeDown, signal, outage.atMost);
+  }
+
+  #groupOf(name: string): Group {
+    const group = this.#groups.get(name) ?? new Group();
+    this.#groups.set(name, group);
+    return group;
   }
 
   async #pause(group: Group, { pauseMs }: Outage, signal: AbortSignal): Promise<void> {
@@ -59,4 +78,6 @@ class Group {
   /** When a member was ready again, or given up, by the steady clock. */
   lastEnd: number | undefined;
   stoppedBy: Address | undefined;
+  /** Members that are down and whose work has not begun. */
+  readonly down = new Map<Address, () => void>();
 }

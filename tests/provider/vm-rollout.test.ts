@@ -150,9 +150,10 @@ describe('a VM that a killed process left off in the middle of its restart', () 
     restart: 'when_needed',
     memory,
   });
-  const NAMES = ['web-1', 'web-2', 'web-3'];
-
-  it('is brought back, and counts as unavailable until it is ready', async () => {
+  it.each([
+    ['first', ['web-1', 'web-2', 'web-3']],
+    ['last', ['web-3', 'web-2', 'web-1']],
+  ])('is brought back, and counts as unavailable until it is ready, if the host asks for it %s', async (_, NAMES) => {
     const bench = new VmBench();
     await bench.run(async () => {
       const made = NAMES.map(() => new ToyHost(bench.process().resource));

@@ -19,6 +19,8 @@ export async function openPage(
   colorScheme: 'light' | 'dark' = 'light',
 ): Promise<Opened> {
   const context = await browser.newContext({ colorScheme, viewport: { width: 1240, height: 900 } });
+  // Only for a page that hangs: a busy machine may take many times as long as an idle one.
+  context.setDefaultTimeout(600_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -166,8 +166,11 @@ describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $
     const running = workspace.start(APPLY);
     const isOff = async (vmid: number) => (await node().vm(vmid).status.current()).status === 'stopped';
     const off = async () => (await Promise.all(GROUP.map(isOff))).filter(Boolean).length;
-    expect(await strikeAt({ when: '', isNow: async () => (await off()) > 0 }, running)).toBe(true);
+    // While the guest shuts down, so that no start can follow before the provider is dead.
+    const isShuttingDown = async () => !(await tasksOf('qmshutdown')).every(isOver);
+    expect(await strikeAt({ when: 'while a guest shuts down', isNow: isShuttingDown }, running)).toBe(true);
     expect((await running.result).code).toBe(1);
+    while (await isShuttingDown()) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     expect(await off()).toBe(1);
 
     expect(problems(await workspace.apply())).toEqual([]);

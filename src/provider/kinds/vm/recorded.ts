@@ -90,9 +90,12 @@ export interface SoloVm {
   readonly offSince?: Instant | undefined;
 }
 
+/** By this name the engine knows the VMs that take turns. */
+export const outageGroup = ({ group }: ResolvedVm): string => `vm.${group}`;
+
 export function workOn({ vm, recorded, secrets, timeouts, offSince }: SoloVm): EngineWork {
   const outage = offSince !== undefined && {
-    [vm.address]: { group: `vm.${vm.group}`, since: new Date(offSince).toISOString(), hooks: {} },
+    [vm.address]: { group: outageGroup(vm), since: new Date(offSince).toISOString(), hooks: {} },
   };
   return {
     desired: { ...EMPTY_STACK, vms: [vm] },
