@@ -22,10 +22,14 @@ export class Outages {
    * Counts a member that is known to be down before its work is planned, so that no other one goes down meanwhile. Its `run` takes
    * the place over; the returned function gives it back if there is no `run`.
    */
-  isDown(address: Address, name: string): () => void {
+  hold(address: Address, name: string): () => void {
     const group = this.#groupOf(name);
-    const giveBack = group.turns.occupy();
-    group.down.set(address, giveBack);
+    const leave = group.turns.occupy();
+    const giveBack = () => {
+      if (group.held.get(address) === giveBack) group.held.delete(address);
+      leave();
+    };
+    group.held.set(address, giveBack);
     return giveBack;
   }
 
@@ -37,8 +41,8 @@ export class Outages {
     signal: AbortSignal,
   ): Promise<OutageEnd> {
     const group = this.#groupOf(outage.group);
-    const giveBack = group.down.get(address);
-    group.down.delete(address);
+    const giveBack = group.held.get(address);
+    group.held.delete(address);
     const untilReady = async (): Promise<OutageEnd> => {
       let outcome: ResourceOutcome = 'failed';
       try {
@@ -79,5 +83,5 @@ class Group {
   lastEnd: number | undefined;
   stoppedBy: Address | undefined;
   /** Members that are down and whose work has not begun. */
-  readonly down = new Map<Address, () => void>();
+  readonly held = new Map<Address, () => void>();
 }

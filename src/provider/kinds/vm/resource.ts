@@ -185,7 +185,7 @@ async function update(
   let problems: readonly ProviderDiagnostic[];
   const applied = (): AppliedVm => ({ planned, config, vm, recorded, secrets });
   // The host calls for the members of a group at the same moment: this one counts before another one asks for its turn.
-  const isUp = kept.switchedOff && deps.limits.outages.isDown(vm.address, outageGroup(vm));
+  const giveBack = kept.switchedOff && deps.limits.outages.hold(vm.address, outageGroup(vm));
   try {
     const ended = await known.leftovers(deps).settle(recorded, deps.signal);
     const wasSwitchedOff = ended.some(isSwitchOff);
@@ -203,7 +203,7 @@ async function update(
   } catch (error) {
     problems = [problemFrom(error, VM)];
   } finally {
-    if (isUp) isUp();
+    if (giveBack) giveBack();
   }
   const wasOn = prior.state.status === 'running' || kept.switchedOff === true;
   // If it cannot be read now, the state stays as it was, and the next refresh reads it.

@@ -34,7 +34,7 @@ module "server" {
   server = each.value
 }
 
-# The one that nobody wants to touch.
+# The oldest one, made before there were templates.
 resource "proxmox_vm_qemu" "router" {
   provider        = proxmox.lab
   name            = "router"
