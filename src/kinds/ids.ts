@@ -8,11 +8,9 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import { counted } from '../base/values/units.ts';
 import { VMID_MAX } from '../pve/index.ts';
-import { machinesOf } from './machines.ts';
 import type { Observed } from './observed.ts';
 import type { StackState } from './recorded.ts';
-import type { ResolvedStack, ResolvedVm } from './stack.ts';
-import { whereOf } from './vm/where.ts';
+import { machinesOf, type ResolvedStack, type ResolvedVm, whereOf } from './stack.ts';
 
 /** IDs reserved within a run. */
 export class IdReservations {

@@ -11,12 +11,12 @@ import type { Change, ChangeKind, HookChoice, NodeRoom, Plan } from './change.ts
 import type { PlannedIds } from './ids.ts';
 import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
+import type { Cause, Need } from './privileges/need.ts';
 import type { StackState } from './recorded.ts';
 import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
 import type { ResolvedSecret } from './vm/config/desired-config.ts';
 import type { Findings } from './vm/plan/checks/checks.ts';
-import type { Cause, Need } from './vm/privileges/need.ts';
 
 export interface Kind {
   /** What its addresses begin with: `vm` in `vm.web`. Empty for a kind that belongs to no stack alone. */

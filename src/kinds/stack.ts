@@ -1,4 +1,5 @@
 /** What a stack file becomes: every value is concrete, and nothing is known about the cluster yet. */
+
 import type { Address } from '../base/address.ts';
 import type { Where } from '../base/diagnostics.ts';
 import type { ImageFields } from './image/fields.ts';
@@ -186,4 +187,30 @@ export interface OutputsSpec {
   readonly talos?: { readonly vip?: string | undefined } | undefined;
   /** Directory for output files. */
   readonly files?: string | undefined;
+}
+
+/** Everything in a stack that is created as a VM: its templates, then its VMs. */
+export function machinesOf({ templates, vms }: Pick<ResolvedStack, 'templates' | 'vms'>): readonly ResolvedVm[] {
+  return [...templates.map(({ vm }) => vm), ...vms];
+}
+
+/** A resource with the lines on which its fields were written, by path. */
+export interface Positioned {
+  readonly address: Address;
+  readonly positions: Readonly<Record<string, Where>>;
+}
+
+/** Where a field of a resource was written, or else its nearest parent. */
+export function positionOf({ address, positions }: Positioned, path: string): Where {
+  const parts = path.split('.');
+  for (let length = parts.length; length > 0; length--) {
+    const found = positions[parts.slice(0, length).join('.')];
+    if (found) return { ...found, address };
+  }
+  return { ...positions[''], address };
+}
+
+/** The same, with the field itself. */
+export function whereOf(resource: Positioned, path = ''): Where {
+  return { ...positionOf(resource, path), ...(path !== '' && { field: path }) };
 }

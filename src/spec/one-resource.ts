@@ -2,11 +2,11 @@
 import { type Address, parseAddress } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { invariant } from '../base/errors.ts';
+import { inheriting } from '../kinds/rule.ts';
 import type { ResolvedImage, ResolvedTemplate, ResolvedVm } from '../kinds/stack.ts';
 import { emptyMap, type Located, type LocatedMap, withEntry } from './located.ts';
 import { Findings } from './problems/findings.ts';
 import { checkRules } from './rules/index.ts';
-import { inheriting } from './rules/rule.ts';
 import { readImages } from './sections/images.ts';
 import { readTemplate } from './sections/templates.ts';
 import { parseMember, UNRELATED } from './sections/vm.ts';

@@ -8,8 +8,8 @@ import { ProxwrightError } from '../../base/errors.ts';
 import type { PlanResult } from '../../engine/plan.ts';
 import type { Plan } from '../../kinds/change.ts';
 import { actionNamed } from '../../kinds/registry.ts';
+import { whereOf } from '../../kinds/stack.ts';
 import type { Step } from '../../kinds/step.ts';
-import { whereOf } from '../../kinds/vm/where.ts';
 import type { CommandDeps } from '../command.ts';
 import type { OpenedStack } from './open.ts';
 

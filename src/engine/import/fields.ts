@@ -31,9 +31,9 @@ import {
 import { writtenHa } from '../../kinds/vm/ha.ts';
 import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
 import { stripOwnership } from '../../kinds/vm/ownership.ts';
+import { violationsOf } from '../../kinds/vm/rules/index.ts';
 import { heldSeed } from '../../kinds/vm/seed/seed-place.ts';
 import type { HaResource } from '../../pve/index.ts';
-import { violationsOf } from '../../spec/rules/index.ts';
 
 /** A part of a stack file, not validated yet. */
 type Tree = { [key: string]: unknown };

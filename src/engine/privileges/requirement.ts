@@ -1,7 +1,7 @@
 /** What a plan needs, once for each set of privileges and paths, with the lines of the stack file that need it. */
 
 import type { Where } from '../../base/diagnostics.ts';
-import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
+import type { AclPath, OneOf } from '../../kinds/privileges/need.ts';
 
 export interface Because {
   /** Position, address and field. */

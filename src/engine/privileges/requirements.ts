@@ -2,8 +2,8 @@
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { NeedsContext, StepNeeds } from '../../kinds/kind.ts';
+import type { RootNeed, TagNeed } from '../../kinds/privileges/need.ts';
 import { KINDS } from '../../kinds/registry.ts';
-import type { RootNeed, TagNeed } from '../../kinds/vm/privileges/need.ts';
 import { type Because, type Requirement, RequirementList } from './requirement.ts';
 
 export type RequirementsInput = NeedsContext;

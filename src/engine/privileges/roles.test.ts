@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
+import type { AclPath, OneOf } from '../../kinds/privileges/need.ts';
 import { pveumCommands } from './pveum.ts';
 import type { Requirement } from './requirement.ts';
 import { compareWithGrants, smallestRoles } from './roles.ts';

@@ -4,10 +4,9 @@
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
-import { machinesOf } from '../../kinds/machines.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import type { AclPath, OneOf } from '../../kinds/privileges/need.ts';
+import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../kinds/stack.ts';
 import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
-import type { AclPath, OneOf } from '../../kinds/vm/privileges/need.ts';
 import type { Pve } from '../../pve/client.ts';
 import { assumedNeeds, guessText } from './assumed.ts';
 import { checkNeeds } from './check.ts';

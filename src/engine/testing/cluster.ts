@@ -1,9 +1,8 @@
 /** A cluster as plain data, for tests of what is pure: one node with two storages, and whatever a test adds. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { Secret } from '../../base/secret.ts';
-import { machinesOf } from '../../kinds/machines.ts';
 import type { ImageSite, Observed, StorageRow, TemplateCandidate } from '../../kinds/observed.ts';
-import type { ResolvedStack } from '../../kinds/stack.ts';
+import { machinesOf, type ResolvedStack } from '../../kinds/stack.ts';
 import type { Secrets } from '../../kinds/template/recipe.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';

@@ -11,8 +11,8 @@ import { printDuration } from '../../base/values/units.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { foreign } from '../foreign.ts';
+import { type Need, need, on } from '../privileges/need.ts';
 import { inRounds, type RoundEnd } from '../vm/actions/safety/look.ts';
-import { type Need, need, on } from '../vm/privileges/need.ts';
 import { type RuleBook, ruleBook } from './book.ts';
 import { conflictsOf } from './conflicts.ts';
 import {

@@ -1,5 +1,5 @@
 /** What each step of a file needs. The map is total: the compiler refuses a new action until it says what it needs. */
-import { type Need, need, on } from '../vm/privileges/need.ts';
+import { type Need, need, on } from '../privileges/need.ts';
 import type { FileActionName, FileInputs, FilePlace, FileStep } from './steps.ts';
 
 const WHOLE = { field: '' } as const;

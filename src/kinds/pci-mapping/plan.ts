@@ -7,9 +7,8 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { nodeCommand } from '../../base/text/node-command.ts';
 import type { Observed } from '../observed.ts';
-import type { ResolvedVm } from '../stack.ts';
+import { type ResolvedVm, whereOf } from '../stack.ts';
 import { propertyOf } from '../vm/config/parts.ts';
-import { whereOf } from '../vm/where.ts';
 import {
   mappedPaths,
   mapsExactly,

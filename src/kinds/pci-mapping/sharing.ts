@@ -3,8 +3,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, setting } from '../../base/hint.ts';
 import type { Observed } from '../observed.ts';
-import type { ResolvedVm } from '../stack.ts';
-import { whereOf } from '../vm/where.ts';
+import { type ResolvedVm, whereOf } from '../stack.ts';
 import { mappedPaths, pciPath, pciPathsOverlap } from './mapping.ts';
 
 /** A slot of a VM that uses a device exclusively. */

@@ -1,5 +1,5 @@
 /** What each step of a template needs. The map is total: the compiler refuses a new action until it says what it needs. */
-import { type AclPath, type Need, need, type OneOf, on } from '../vm/privileges/need.ts';
+import { type AclPath, type Need, need, type OneOf, on } from '../privileges/need.ts';
 import type { TemplateActionName, TemplateInputs } from './steps.ts';
 
 interface Subject {

@@ -3,9 +3,8 @@
  * the cluster and for each node; VMs were read for the plan. What the token may not read becomes an assumption.
  */
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
-import { machinesOf } from '../../kinds/machines.ts';
 import type { Observed } from '../../kinds/observed.ts';
-import type { ResolvedStack } from '../../kinds/stack.ts';
+import { machinesOf, type ResolvedStack } from '../../kinds/stack.ts';
 import { drivesOf, storageOf } from '../../kinds/vm/config/disks.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import type {

@@ -1,139 +1,15 @@
-/** All rules, and how they are run. */
+/** How the rules of the kinds are run on a file. */
 
-import type { OutputsSpec, ResolvedVm } from '../../kinds/stack.ts';
+import { IMAGE_RULES, unused, volumesAreDistinct } from '../../kinds/image/rules.ts';
+import { type Complaint, inheriting, type Violation } from '../../kinds/rule.ts';
+import { type OutputsSpec, type Positioned, positionOf } from '../../kinds/stack.ts';
+import { TEMPLATE_RULES } from '../../kinds/template/rules.ts';
+import { STACK_RULES, VM_RULES } from '../../kinds/vm/rules/index.ts';
 import type { Path } from '../located.ts';
 import type { Findings } from '../problems/findings.ts';
 import type { Images } from '../sections/images.ts';
 import type { TemplateCandidate } from '../sections/templates.ts';
 import type { Candidate } from '../sections/vm.ts';
-import {
-  cloudInitNeedsDrive,
-  cloudInitSlotIsFree,
-  ownDocumentsFitTheGuest,
-  ownDocumentsNeedStorage,
-  sshKeysArePublic,
-} from './cloud-init.ts';
-import { cdDriveIsNoDisk, devicesNameOneSource, optionsFitTheBus, removeStandsAlone } from './exclusive.ts';
-import {
-  downloadIsProven,
-  imageIsUnpacked,
-  imageNameIsAccepted,
-  oneSource,
-  unused,
-  urlHoldsNoPassword,
-  viaFitsSource,
-  volumesAreDistinct,
-} from './images.ts';
-import {
-  groupsAgreeOnTurns,
-  haAgreesWithPower,
-  linkedCloneStaysPut,
-  newDisksAreComplete,
-  readinessIsPossible,
-} from './lifecycle.ts';
-import {
-  balloonFitsMemory,
-  bootDevicesExist,
-  efiNeedsOvmf,
-  extraKeysAreFree,
-  pcieNeedsQ35,
-  vcpusFitCores,
-} from './machine.ts';
-import { mtuCarriesIp, nameServersAreAddresses, newCardsHaveBridge, usableAddresses } from './network.ts';
-import {
-  clipboardNeedsScreen,
-  diskLimitsFit,
-  encryptionIsPossible,
-  hugepagesNeedNuma,
-  machineOptionsFit,
-  numaNodesFit,
-  rngLimitNeedsSource,
-  sharedDirectoriesFit,
-  smbiosFits,
-  snippetsAreUsed,
-} from './platform.ts';
-import {
-  type Complaint,
-  type ImageRule,
-  inheriting,
-  type Positioned,
-  positionOf,
-  type StackRule,
-  type TemplateRule,
-  type Violation,
-  type VmRule,
-} from './rule.ts';
-import { copyIsAnother, diskBootsFirst, installationIsPossible, systemHasOneOrigin } from './templates.ts';
-import {
-  idIsNotTheTemplate,
-  sharedAddressIsFree,
-  uniqueAddresses,
-  uniqueIds,
-  uniqueMacs,
-  uniqueNames,
-} from './unique.ts';
-
-const VM_RULES: readonly VmRule[] = [
-  balloonFitsMemory,
-  bootDevicesExist,
-  cdDriveIsNoDisk,
-  clipboardNeedsScreen,
-  cloudInitNeedsDrive,
-  cloudInitSlotIsFree,
-  devicesNameOneSource,
-  diskLimitsFit,
-  efiNeedsOvmf,
-  encryptionIsPossible,
-  extraKeysAreFree,
-  haAgreesWithPower,
-  hugepagesNeedNuma,
-  linkedCloneStaysPut,
-  machineOptionsFit,
-  mtuCarriesIp,
-  nameServersAreAddresses,
-  newCardsHaveBridge,
-  newDisksAreComplete,
-  numaNodesFit,
-  optionsFitTheBus,
-  ownDocumentsFitTheGuest,
-  ownDocumentsNeedStorage,
-  pcieNeedsQ35,
-  readinessIsPossible,
-  removeStandsAlone,
-  rngLimitNeedsSource,
-  sharedDirectoriesFit,
-  smbiosFits,
-  snippetsAreUsed,
-  sshKeysArePublic,
-  usableAddresses,
-  vcpusFitCores,
-];
-
-const STACK_RULES: readonly StackRule[] = [
-  groupsAgreeOnTurns,
-  idIsNotTheTemplate,
-  sharedAddressIsFree,
-  uniqueAddresses,
-  uniqueIds,
-  uniqueMacs,
-  uniqueNames,
-];
-
-const TEMPLATE_RULES: readonly TemplateRule[] = [
-  copyIsAnother,
-  diskBootsFirst,
-  installationIsPossible,
-  systemHasOneOrigin,
-];
-
-const IMAGE_RULES: readonly ImageRule[] = [
-  imageIsUnpacked,
-  imageNameIsAccepted,
-  oneSource,
-  viaFitsSource,
-  downloadIsProven,
-  urlHoldsNoPassword,
-];
 
 export interface Judged {
   readonly vms: readonly Candidate[];
@@ -179,14 +55,6 @@ function checkImages(images: Images, users: readonly Candidate[], findings: Find
     if (images.mentioned.has(image.name) || image.nodes.length > 0) continue;
     tell([unused(image, example)], image, findings);
   }
-}
-
-/** Applies the rules about a single VM, wherever its fields come from. */
-export function violationsOf(vm: ResolvedVm): Violation[] {
-  return [
-    ...VM_RULES.flatMap((rule) => [...rule.check(vm)]),
-    ...STACK_RULES.flatMap((rule) => [...rule.check([vm], {})]),
-  ];
 }
 
 function untainted<Each extends { readonly tainted: readonly Path[] }>(

@@ -12,7 +12,7 @@ import type { Requirement } from '../../../src/engine/privileges/requirement.ts'
 import { type PlanOptions, Session } from '../../../src/engine/session.ts';
 import type { Plan } from '../../../src/kinds/change.ts';
 import type { SnapshotRequest } from '../../../src/kinds/kind.ts';
-import { machinesOf } from '../../../src/kinds/machines.ts';
+import { machinesOf } from '../../../src/kinds/stack.ts';
 import type { ResolvedSecret } from '../../../src/kinds/vm/config/desired-config.ts';
 import { secretDigest } from '../../../src/kinds/vm/config/secret-values.ts';
 import { secretFieldsOf } from '../../../src/kinds/vm/fields/secrets.ts';

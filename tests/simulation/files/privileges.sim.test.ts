@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { needsOfFileStep } from '../../../src/kinds/image/privileges.ts';
 import { type FileActionName, type FileInputs, type FileStep, fileStep } from '../../../src/kinds/image/steps.ts';
-import type { Need, PrivilegeNeed } from '../../../src/kinds/vm/privileges/need.ts';
+import type { Need, PrivilegeNeed } from '../../../src/kinds/privileges/need.ts';
 import { FileBench, IMAGE, PLACE, remoteFile, SHA256, URL_OF_IMAGE } from './bench.ts';
 
 const SECRET = '00000000-0000-4000-8000-0000000000aa';

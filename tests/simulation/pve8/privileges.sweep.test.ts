@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { isSince } from '../../../src/base/values/release.ts';
 import { readingsOf } from '../../../src/engine/privileges/check.ts';
 import { smallestRoles } from '../../../src/engine/privileges/roles.ts';
-import { privilegeRules } from '../../../src/kinds/vm/privileges/need.ts';
+import { privilegeRules } from '../../../src/kinds/privileges/need.ts';
 import { type AgentRequest, agentPrivileges } from '../../../src/kinds/vm/privileges/readiness.ts';
 import { PRIVILEGES } from '../../../src/pve/compatibility.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';

@@ -1,6 +1,7 @@
 /** Names and addresses that VMs outside the stack already use. */
 
 import { commandText } from '../../../base/hint.ts';
+import { whereOf } from '../../../kinds/stack.ts';
 import { unlockHint } from '../../../kinds/vm/lock.ts';
 import { isHalfMade } from '../../../kinds/vm/observed.ts';
 import {
@@ -11,7 +12,6 @@ import {
   comparedWith,
   notCompared,
 } from '../../../kinds/vm/plan/checks/addresses.ts';
-import { whereOf } from '../../../kinds/vm/where.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
 

@@ -5,11 +5,10 @@
 
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { TemplateCandidate } from '../../../kinds/observed.ts';
-import type { ResolvedVm } from '../../../kinds/stack.ts';
+import { type ResolvedVm, whereOf } from '../../../kinds/stack.ts';
 import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../kinds/vm/config/disks.ts';
 import { propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { readyChecks } from '../../../kinds/vm/ready/checks.ts';
-import { whereOf } from '../../../kinds/vm/where.ts';
 import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';
 import { type Examination, templateOf, volumeKey } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';

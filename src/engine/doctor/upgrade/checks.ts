@@ -5,8 +5,8 @@
 
 import type { Instant } from '../../../base/clock.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
+import { whereOf } from '../../../kinds/stack.ts';
 import { drivesOf } from '../../../kinds/vm/config/disks.ts';
-import { whereOf } from '../../../kinds/vm/where.ts';
 import {
   BEHAVIOURS,
   lostBetween,

@@ -2,9 +2,8 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import { slowDigest } from '../../fingerprint.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { userDataProblem } from '../seed/documents.ts';
-import { whereOf } from '../where.ts';
 
 const DIGEST_BYTES = 24;
 

@@ -9,7 +9,6 @@ import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import { PlannedIds } from '../../ids.ts';
 import type { ObserveContext } from '../../kind.ts';
-import { machinesOf } from '../../machines.ts';
 import {
   type CpuModels,
   type GuestRow,
@@ -20,7 +19,7 @@ import {
   type TemplateCandidate,
 } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
+import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../stack.ts';
 import { outdatedTemplates, type Secrets } from '../../template/recipe.ts';
 import { templateKey } from '../../template/reference.ts';
 import { observeLocks } from '../lock.ts';

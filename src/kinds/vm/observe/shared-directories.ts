@@ -11,9 +11,8 @@ import type { Pve } from '../../../pve/client.ts';
 import { hasEndpoint } from '../../../pve/compatibility.ts';
 import { splitProperty } from '../../../pve/wire/index.ts';
 import { type DirectoryNodes, MAX_AGE_MS, type Observed, type Readable } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { propertyOf } from '../config/parts.ts';
-import { whereOf } from '../where.ts';
 
 interface SharedDirectory {
   readonly path: string;

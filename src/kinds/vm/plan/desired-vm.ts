@@ -8,7 +8,7 @@ import type { PlannedIds } from '../../ids.ts';
 import type { PlanContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../config/desired.ts';
 import { desiredConfig, type ResolvedSecret } from '../config/desired-config.ts';
@@ -21,7 +21,6 @@ import type { VmRecord } from '../record.ts';
 import { seedFieldsOf } from '../seed/fields.ts';
 import { seedPlace } from '../seed/seed-place.ts';
 import { vmStep } from '../steps.ts';
-import { whereOf } from '../where.ts';
 import type { Carried } from './replace/carried.ts';
 
 export interface VmPlanInput {

@@ -5,7 +5,7 @@ import type { Change } from '../../change.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
 import type { Observed, Readable } from '../../observed.ts';
 import { mappingsUsed } from '../../pci-mapping/plan.ts';
-import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
+import { type ResolvedStack, type ResolvedVm, whereOf } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { neededTemplates, templateToken } from '../../template/in-stack.ts';
 import type { ResolvedSecret } from '../config/desired-config.ts';
@@ -17,7 +17,6 @@ import { zonesByNode } from '../placement/room.ts';
 import { roomAfter } from '../placement/room-after.ts';
 import { isCreationUnfinished } from '../record.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
-import { whereOf } from '../where.ts';
 import {
   addressConflicts,
   addressHolders,

@@ -2,14 +2,12 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { ObservedVm } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import type { VmRecord } from '../record.ts';
-import { whereOf } from '../where.ts';
 import type { Findings } from './checks/checks.ts';
 import { planCreation } from './creation.ts';
 import type { VmPlan, VmPlanInput } from './desired-vm.ts';
-
 import { planExisting } from './existing.ts';
 
 /** Undefined when the VM cannot be planned; `findings` then has the problem. */

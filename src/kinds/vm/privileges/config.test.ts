@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Need, PrivilegeRules } from '../../privileges/need.ts';
 import { type ConfigSubject, creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
-import type { Need, PrivilegeRules } from './need.ts';
 import { agentPrivileges } from './readiness.ts';
 
 const NEWEST: PrivilegeRules = {

@@ -1,6 +1,7 @@
 /** What writing a configuration needs, key by key: for an existing VM, a new one, and a clone. */
 import type { Secret } from '../../../base/secret.ts';
 import { splitList } from '../../../pve/wire/index.ts';
+import { type AclPath, type Need, need, type OneOf, on, type PrivilegeRules, rootOnly } from '../../privileges/need.ts';
 import { isDriveKey } from '../config/disks.ts';
 import type { ConfigWrite } from '../config/writes.ts';
 import {
@@ -15,7 +16,6 @@ import {
   serialNeeds,
   volumeNeeds,
 } from './devices.ts';
-import { type AclPath, type Need, need, type OneOf, on, type PrivilegeRules, rootOnly } from './need.ts';
 
 export interface ConfigSubject {
   readonly vmid: number;

@@ -1,8 +1,17 @@
 /** What drives, NICs, host devices and CPU models need: on the VM, on storages, on networks and on mappings. */
 import { parseVolume, storageOfVolume } from '../../../pve/wire/index.ts';
+import {
+  type AclPath,
+  type Cause,
+  type Need,
+  need,
+  type OneOf,
+  on,
+  type PrivilegeRules,
+  rootOnly,
+} from '../../privileges/need.ts';
 import { type Drive, drivesOf, parseDrive } from '../config/disks.ts';
 import { propertyOf } from '../config/parts.ts';
-import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules, rootOnly } from './need.ts';
 
 const ALLOCATE = 'Datastore.AllocateSpace';
 /** Files of a storage are visible to those who may read or fill it, but not to those who may only remove files. */

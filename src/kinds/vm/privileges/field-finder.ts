@@ -3,10 +3,9 @@ import type { Address } from '../../../base/address.ts';
 import type { Where } from '../../../base/diagnostics.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { Cause } from '../../privileges/need.ts';
+import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
-import { whereOf } from '../where.ts';
-import type { Cause } from './need.ts';
 
 export interface FieldFinder {
   whereOf(cause: Cause): Where;

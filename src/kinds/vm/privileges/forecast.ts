@@ -3,6 +3,7 @@
  * enough to know what the next step will write; nothing is ever written from it.
  */
 import { Secret } from '../../../base/secret.ts';
+import type { AclPath, OneOf } from '../../privileges/need.ts';
 import type { DesiredValue } from '../config/desired.ts';
 import { isDriveKey, parseDrive } from '../config/disks.ts';
 import { type PackedEntry, unpackDesired } from '../config/packed.ts';
@@ -11,7 +12,6 @@ import { type ConfigWrite, creationValues } from '../config/writes.ts';
 import type { VmObserved } from '../observed.ts';
 import { appendOwnership, printOwnership } from '../ownership.ts';
 import type { CloneInput } from '../steps.ts';
-import type { AclPath, OneOf } from './need.ts';
 
 export interface VmForecast {
   /** Where privileges on it are looked up. */

@@ -3,6 +3,7 @@
  * another node if there is one, and finally destroyed.
  */
 
+import { type Need, need, on } from '../../privileges/need.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import type { SeedInput } from '../actions/disks/seed.ts';
@@ -12,7 +13,6 @@ import type { ConfigureInput } from '../steps.ts';
 import { writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
 import { desiredValuesOf, type VmForecast } from './forecast.ts';
-import { type Need, need, on } from './need.ts';
 import { STEP_PRIVILEGES, type StepContext } from './steps.ts';
 
 export interface LaterInput {

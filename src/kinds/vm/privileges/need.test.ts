@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { privilegeRules } from './need.ts';
+import { privilegeRules } from '../../privileges/need.ts';
 
 describe('privilegeRules', () => {
   it('depends on the release', () => {

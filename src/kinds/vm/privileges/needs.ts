@@ -5,9 +5,9 @@
 import { type Address, kindOf } from '../../../base/address.ts';
 import type { Change } from '../../change.ts';
 import type { NeedsContext, StepNeeds } from '../../kind.ts';
-import { machinesOf } from '../../machines.ts';
 import type { Observed } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import { type Need, type PrivilegeRules, privilegeRules } from '../../privileges/need.ts';
+import { machinesOf, type ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { TEMPLATE_PRIVILEGES } from '../../template/privileges.ts';
 import { isTemplateStep } from '../../template/steps.ts';
@@ -15,7 +15,6 @@ import type { ReserveInput, VmActionName } from '../steps.ts';
 import { fieldFinder } from './field-finder.ts';
 import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from './forecast.ts';
 import { laterNeeds } from './lifecycle.ts';
-import { type Need, type PrivilegeRules, privilegeRules } from './need.ts';
 import { STEP_PRIVILEGES, type StepContext } from './steps.ts';
 
 export function needsOfMachines(context: NeedsContext): StepNeeds[] {

@@ -1,7 +1,8 @@
 /** What waiting for a guest needs. The map is total: a new check must say what it requests from the agent. */
+
+import { type AclPath, type Need, need, type OneOf, type PrivilegeRules } from '../../privileges/need.ts';
 import { managedNic, type ReadyChecks, staticAddresses } from '../ready/checks.ts';
 import type { ReadyInput } from '../steps.ts';
-import { type AclPath, type Need, need, type OneOf, type PrivilegeRules } from './need.ts';
 
 interface ReadinessInput extends ReadyInput {
   /** NICs it will have. */

@@ -2,6 +2,16 @@
  * What each step of a VM needs. The map is total: the compiler refuses a new action until it says what it needs. Each step
  * is judged on the VM as the steps before it will have left it.
  */
+
+import {
+  type AclPath,
+  type Cause,
+  type Need,
+  need,
+  type OneOf,
+  on,
+  type PrivilegeRules,
+} from '../../privileges/need.ts';
 import { parseDrive } from '../config/disks.ts';
 import { type ConfigWrite, configureWrites, creationValues } from '../config/writes.ts';
 import { effectiveValues } from '../observed.ts';
@@ -21,7 +31,6 @@ import {
   type VmForecast,
   written,
 } from './forecast.ts';
-import { type AclPath, type Cause, type Need, need, type OneOf, on, type PrivilegeRules } from './need.ts';
 import { readinessNeeds } from './readiness.ts';
 
 export interface StepContext {

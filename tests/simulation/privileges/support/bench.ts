@@ -11,7 +11,7 @@ import type { Requirement } from '../../../../src/engine/privileges/requirement.
 import { explainUnseen } from '../../../../src/engine/privileges/unseen.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
 import type { Plan } from '../../../../src/kinds/change.ts';
-import type { AclPath } from '../../../../src/kinds/vm/privileges/need.ts';
+import type { AclPath } from '../../../../src/kinds/privileges/need.ts';
 import { createPve, parseToken } from '../../../../src/pve/index.ts';
 import { isPortOpen } from '../../../../src/simulator/guests/addresses.ts';
 import {

@@ -6,13 +6,12 @@ import { parseIp, printIp } from '../../../../base/values/ip-address.ts';
 import { counted, inNumber } from '../../../../base/values/units.ts';
 import type { NeighbourName, Network, Observed } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { templateKey } from '../../../template/reference.ts';
 import { configuredAddresses, networkOfNic } from '../../observe/neighbours.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
 import { staticAddresses } from '../../ready/checks.ts';
 import type { VmRecord } from '../../record.ts';
-import { whereOf } from '../../where.ts';
 
 /** An address that the file gives to a NIC. */
 export interface StaticAddress {

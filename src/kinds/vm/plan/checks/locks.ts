@@ -4,11 +4,10 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { counted } from '../../../../base/values/units.ts';
 import type { PlanContext, ResourcePlan } from '../../../kind.ts';
 import type { Observed } from '../../../observed.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { vmName } from '../../identity.ts';
 import { type HeldLock, halfMadeError, isStuck, staleLock, taskName } from '../../lock.ts';
 import { isHalfMade } from '../../observed.ts';
-import { whereOf } from '../../where.ts';
 import type { LostVm } from './lost-vms.ts';
 
 /** A VM that Proxmox has not finished creating, in the place of one that the plan creates. */

@@ -13,11 +13,10 @@ import { advice, command, setting } from '../../../../base/hint.ts';
 import { counted, inNumber } from '../../../../base/values/units.ts';
 import type { GuestRow, Observed } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { holderName } from '../../holder.ts';
 import type { VmObserved } from '../../observed.ts';
 import { findOwnership, ownershipCounts } from '../../ownership.ts';
-import { whereOf } from '../../where.ts';
 
 /** Guests that may be such VMs, judged by the list of guests alone. */
 export function possibleClaimants(

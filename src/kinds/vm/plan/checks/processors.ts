@@ -5,9 +5,8 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { closest } from '../../../../base/text/closest.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import type { Observed } from '../../../observed.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { propertyOf } from '../../config/parts.ts';
-import { whereOf } from '../../where.ts';
 
 type Values = ReadonlyMap<string, string>;
 

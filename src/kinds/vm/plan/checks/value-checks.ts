@@ -7,13 +7,12 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { isSince, type ReleaseNumber } from '../../../../base/values/release.ts';
 import { fromWireBoolean, type PropertyValue } from '../../../../pve/wire/index.ts';
 import type { Observed } from '../../../observed.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import type { DesiredConfig, SubKeys } from '../../config/desired.ts';
 import { desiredConfig } from '../../config/desired-config.ts';
 import { propertyOf } from '../../config/parts.ts';
 import { mergedText } from '../../diff/merge.ts';
 import { sinceOf, valueSinceOf } from '../../fields/rows.ts';
-import { whereOf } from '../../where.ts';
 
 /** `base`: values of the template or of the VM itself; undefined when the template is unknown. */
 export function refusedValues(

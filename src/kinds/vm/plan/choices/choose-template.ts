@@ -6,10 +6,9 @@ import { advice, type Hint, type HintPart, setting } from '../../../../base/hint
 import { closest } from '../../../../base/text/closest.ts';
 import { GRANTEES, nodeCommand } from '../../../../base/text/node-command.ts';
 import type { GuestRow, Observed, TemplateCandidate } from '../../../observed.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { templateKey } from '../../../template/reference.ts';
 import type { VmObserved } from '../../observed.ts';
-import { whereOf } from '../../where.ts';
 
 export type TemplateChoice =
   | { readonly ok: true; readonly template: TemplateCandidate; readonly vm: VmObserved }

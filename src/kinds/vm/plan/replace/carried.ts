@@ -11,7 +11,7 @@ import { printByteSize } from '../../../../base/values/units.ts';
 import { parseBootOrder } from '../../../../pve/wire/index.ts';
 import type { PlanContext } from '../../../kind.ts';
 import type { Observed, ObservedVm } from '../../../observed.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import type { Step } from '../../../step.ts';
 import { drivesOf, parseDrive, storageOf } from '../../config/disks.ts';
 import { holderName, lostDisk } from '../../holder.ts';
@@ -19,7 +19,6 @@ import { notOurs, sameVm } from '../../identity.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
 import type { VmRecord } from '../../record.ts';
 import { type HandOverInput, vmStep } from '../../steps.ts';
-import { whereOf } from '../../where.ts';
 import { keptVolumes } from './kept-disks.ts';
 
 /** The holder that an earlier run made for a VM and did not remove. */

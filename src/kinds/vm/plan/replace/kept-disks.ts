@@ -8,11 +8,10 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import type { ObservedVm } from '../../../observed.ts';
-import type { ResolvedVm } from '../../../stack.ts';
+import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { type DestroyedVolume, volumesOf } from '../../config/disks.ts';
 import { effectiveValues } from '../../observed.ts';
 import type { VmRecord } from '../../record.ts';
-import { whereOf } from '../../where.ts';
 
 /** Marked in the file, by the last apply (a mark that left the file counts until the next one), or on their way. */
 export function keptSlots(

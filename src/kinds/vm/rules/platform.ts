@@ -1,12 +1,12 @@
 /** Rules for the virtual board and the layout of memory: what Proxmox would refuse, or would find out when the VM starts. */
-import { advice, setting } from '../../base/hint.ts';
-import { printByteSize } from '../../base/values/units.ts';
-import type { ResolvedVm } from '../../kinds/stack.ts';
-import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
-import { mergedText } from '../../kinds/vm/diff/merge.ts';
-import type { DiskFields } from '../../kinds/vm/fields/disks.ts';
-import { ownDocuments } from '../../kinds/vm/seed/fields.ts';
-import type { Violation, VmRule } from './rule.ts';
+import { advice, setting } from '../../../base/hint.ts';
+import { printByteSize } from '../../../base/values/units.ts';
+import type { Violation, VmRule } from '../../rule.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import { desiredConfig } from '../config/desired-config.ts';
+import { mergedText } from '../diff/merge.ts';
+import type { DiskFields } from '../fields/disks.ts';
+import { ownDocuments } from '../seed/fields.ts';
 
 type Limits = NonNullable<DiskFields['limits']>;
 

@@ -1,5 +1,7 @@
 /** Rules for images: source, checksum, compression and file name. */
 import { advice, type Hint, setting } from '../../base/hint.ts';
+import type { Complaint, ImageRule } from '../rule.ts';
+import type { ResolvedImage } from '../stack.ts';
 import {
   acceptableName,
   imageCompression,
@@ -7,13 +9,11 @@ import {
   isAcceptableName,
   isUnpackedByServer,
   MOST_CHARACTERS,
-} from '../../kinds/image/file.ts';
-import type { ResolvedImage } from '../../kinds/stack.ts';
-import type { Complaint, ImageRule } from './rule.ts';
+} from './file.ts';
 
 const ENDINGS = { import: '.qcow2, .raw, .vmdk or .ova', iso: '.iso or .img' } as const;
 
-export const oneSource: ImageRule = {
+const oneSource: ImageRule = {
   reads: ['url', 'path'],
   *check({ name, fields: { url, path } }) {
     if (url !== undefined && path !== undefined) {
@@ -28,7 +28,7 @@ export const oneSource: ImageRule = {
   },
 };
 
-export const viaFitsSource: ImageRule = {
+const viaFitsSource: ImageRule = {
   reads: ['via', 'url', 'path'],
   *check({ fields: { via, url, path } }) {
     if (via === undefined || url !== undefined || path === undefined) return;
@@ -41,7 +41,7 @@ export const viaFitsSource: ImageRule = {
 };
 
 /** Proxwright's own download refuses it anyway, but only in the middle of a run. */
-export const downloadIsProven: ImageRule = {
+const downloadIsProven: ImageRule = {
   reads: ['url', 'via', 'sha256', 'sha512'],
   *check({ fields: { url, via, sha256, sha512 } }) {
     if (via !== 'upload' || url === undefined || !/^http:/i.test(url) || (sha256 ?? sha512) !== undefined) return;
@@ -54,7 +54,7 @@ export const downloadIsProven: ImageRule = {
 };
 
 /** The URL appears in plans, in the state and in the server's task log. */
-export const urlHoldsNoPassword: ImageRule = {
+const urlHoldsNoPassword: ImageRule = {
   reads: ['url'],
   *check({ fields: { url } }) {
     if (url === undefined || !URL.canParse(url)) return;
@@ -70,7 +70,7 @@ export const urlHoldsNoPassword: ImageRule = {
 };
 
 /** Proxmox decompresses only ISO content, and not from every format. It would store a compressed disk image as it is. */
-export const imageIsUnpacked: ImageRule = {
+const imageIsUnpacked: ImageRule = {
   reads: ['url', 'path', 'via', 'content', 'compression'],
   *check({ fields }) {
     const compression = imageCompression(fields);
@@ -88,7 +88,7 @@ export const imageIsUnpacked: ImageRule = {
   },
 };
 
-export const imageNameIsAccepted: ImageRule = {
+const imageNameIsAccepted: ImageRule = {
   reads: ['url', 'path', 'file', 'content', 'compression'],
   *check({ fields, file }) {
     const { content } = fields;
@@ -170,3 +170,13 @@ export function unused({ name }: ResolvedImage, node: string): Complaint {
     hint: advice`Use it in a disk (${setting('image', name)}), or name the nodes that get it: ${setting('nodes', [node])}.`,
   };
 }
+
+/** Rules about one image. */
+export const IMAGE_RULES: readonly ImageRule[] = [
+  imageIsUnpacked,
+  imageNameIsAccepted,
+  oneSource,
+  viaFitsSource,
+  downloadIsProven,
+  urlHoldsNoPassword,
+];

@@ -1,8 +1,8 @@
 /** Fields that exclude each other, or that need another one. */
 
-import type { ResolvedVm } from '../../kinds/stack.ts';
-import { rowsOfDiskOption } from '../../kinds/vm/fields/rows.ts';
-import type { Violation, VmRule } from './rule.ts';
+import type { Violation, VmRule } from '../../rule.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import { rowsOfDiskOption } from '../fields/rows.ts';
 
 /** Written keys of a part, in the order of the file. */
 function written(part: object): string[] {

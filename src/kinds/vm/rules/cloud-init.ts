@@ -1,8 +1,8 @@
 /** The guest gets cloud-init settings from a drive. A clone may inherit one; an empty VM has none. */
-import { advice, setting } from '../../base/hint.ts';
-import { userDataProblem } from '../../kinds/vm/seed/documents.ts';
-import { ownDocuments } from '../../kinds/vm/seed/fields.ts';
-import type { VmRule } from './rule.ts';
+import { advice, setting } from '../../../base/hint.ts';
+import type { VmRule } from '../../rule.ts';
+import { userDataProblem } from '../seed/documents.ts';
+import { ownDocuments } from '../seed/fields.ts';
 
 export const cloudInitNeedsDrive: VmRule = {
   reads: ['cloud_init.storage', 'clone.template', 'guest'],

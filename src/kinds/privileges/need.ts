@@ -2,7 +2,7 @@
  * What a request needs, as data: privileges on paths of the access control tree, or a login that no token can replace.
  * Differences between releases are rules.
  */
-import { behaves, privilegesOf, type ServerVersion } from '../../../pve/compatibility.ts';
+import { behaves, privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 
 /** At least one; any one of them is enough. */
 export type OneOf<Item> = readonly [Item, ...Item[]];

@@ -1,12 +1,12 @@
 /** Rules for the virtual machine as a whole: sizes, boot order, firmware, and raw keys. */
 
-import { advice, setting } from '../../base/hint.ts';
-import { didYouMean } from '../../base/text/closest.ts';
-import { printByteSize } from '../../base/values/units.ts';
-import type { ResolvedVm } from '../../kinds/stack.ts';
-import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
-import { CONFIG_KEYS, isModelledKey, rowsOfKey } from '../../kinds/vm/fields/rows.ts';
-import { slotsThatStay, type Violation, type VmRule } from './rule.ts';
+import { advice, setting } from '../../../base/hint.ts';
+import { didYouMean } from '../../../base/text/closest.ts';
+import { printByteSize } from '../../../base/values/units.ts';
+import { slotsThatStay, type Violation, type VmRule } from '../../rule.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import { desiredConfig } from '../config/desired-config.ts';
+import { CONFIG_KEYS, isModelledKey, rowsOfKey } from '../fields/rows.ts';
 
 /** Proxmox: "balloon value too large (must be smaller than assigned memory)". */
 export const balloonFitsMemory: VmRule = {

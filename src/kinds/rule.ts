@@ -2,10 +2,10 @@
  * A rule is a requirement on VMs, templates or images that the types of their fields cannot express. Each rule is written
  * once, in its file.
  */
-import { type Address, kindOf } from '../../base/address.ts';
-import type { Severity, Where } from '../../base/diagnostics.ts';
-import type { Hint } from '../../base/hint.ts';
-import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from '../../kinds/stack.ts';
+import { kindOf } from '../base/address.ts';
+import type { Severity } from '../base/diagnostics.ts';
+import type { Hint } from '../base/hint.ts';
+import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from './stack.ts';
 
 /** A problem with an object that is clear from the context. */
 export interface Complaint {
@@ -46,21 +46,6 @@ export interface TemplateRule {
 export interface ImageRule {
   readonly reads: readonly string[];
   readonly check: (image: ResolvedImage) => Iterable<Complaint>;
-}
-
-export interface Positioned {
-  readonly address: Address;
-  readonly positions: Readonly<Record<string, Where>>;
-}
-
-/** Where a field was written, or else its nearest parent. */
-export function positionOf({ address, positions }: Positioned, path: string): Where {
-  const parts = path === '' ? [] : path.split('.');
-  for (let length = parts.length; length > 0; length--) {
-    const where = positions[parts.slice(0, length).join('.')];
-    if (where) return { ...where, address };
-  }
-  return { ...positions[''], address };
 }
 
 /** How rules see a VM that exists or is copied: like a clone, it has settings that the file does not mention. */

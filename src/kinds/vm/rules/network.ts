@@ -1,5 +1,5 @@
 /** Rules for network cards, addresses, gateways and name servers. */
-import { advice, setting } from '../../base/hint.ts';
+import { advice, setting } from '../../../base/hint.ts';
 import {
   type IpAddress,
   isInside,
@@ -10,9 +10,9 @@ import {
   parseIp,
   printIp,
   specialUse,
-} from '../../base/values/ip-address.ts';
-import type { ResolvedVm } from '../../kinds/stack.ts';
-import type { Violation, VmRule } from './rule.ts';
+} from '../../../base/values/ip-address.ts';
+import type { Violation, VmRule } from '../../rule.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 /** A card without a bridge uses QEMU's own NAT, which is rarely intended. */
 export const newCardsHaveBridge: VmRule = {

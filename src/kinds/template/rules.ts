@@ -1,8 +1,8 @@
 /** Rules for templates: what they need to be built, and to boot afterwards. */
 import { advice, setting } from '../../base/hint.ts';
-import type { ResolvedTemplate } from '../../kinds/stack.ts';
-import type { DiskFields } from '../../kinds/vm/fields/disks.ts';
-import type { Complaint, TemplateRule } from './rule.ts';
+import type { Complaint, TemplateRule } from '../rule.ts';
+import type { ResolvedTemplate } from '../stack.ts';
+import type { DiskFields } from '../vm/fields/disks.ts';
 
 /** Its disks, grouped by content. */
 interface Drives {
@@ -23,7 +23,7 @@ function drivesOf({ vm }: ResolvedTemplate): Drives {
 }
 
 /** The operating system comes from a VM, from disk images, or from an ISO that installs it. */
-export const systemHasOneOrigin: TemplateRule = {
+const systemHasOneOrigin: TemplateRule = {
   reads: ['from', 'install', 'disks'],
   *check(template) {
     const { imported, isos } = drivesOf(template);
@@ -53,7 +53,7 @@ export const systemHasOneOrigin: TemplateRule = {
   },
 };
 
-export const installationIsPossible: TemplateRule = {
+const installationIsPossible: TemplateRule = {
   reads: ['from', 'install', 'disks'],
   *check(template) {
     const { imported, isos, empty } = drivesOf(template);
@@ -76,7 +76,7 @@ export const installationIsPossible: TemplateRule = {
 };
 
 /** The ISO leaves the boot order after the installation; then a disk with an operating system must be first. */
-export const diskBootsFirst: TemplateRule = {
+const diskBootsFirst: TemplateRule = {
   reads: ['boot', 'disks', 'from', 'cloud_init.storage', 'cloud_init.slot'],
   *check(template) {
     const { boot, cloud_init, disks } = template.vm.fields;
@@ -111,7 +111,7 @@ function isIso(disk: DiskFields | undefined): boolean {
 }
 
 /** The copy and its original must differ in ID and name. */
-export const copyIsAnother: TemplateRule = {
+const copyIsAnother: TemplateRule = {
   reads: ['from', 'vmid'],
   *check({ from, name, vm }) {
     if (from === undefined) return;
@@ -127,3 +127,10 @@ export const copyIsAnother: TemplateRule = {
     }
   },
 };
+
+export const TEMPLATE_RULES: readonly TemplateRule[] = [
+  copyIsAnother,
+  diskBootsFirst,
+  installationIsPossible,
+  systemHasOneOrigin,
+];
