@@ -53,7 +53,7 @@ describe('the type of an endpoint', () => {
     expect(type).toBe("{ readonly 'allow-ksm'?: boolean; readonly memory?: number | string };");
   });
 
-  it('always has the parameters of the path', () => {
+  it('has the parameters of the path in every case', () => {
     expect(typeOf({ vmid: { type: 'integer', optional: true } })).toBe('{ readonly vmid: number };');
   });
 });

@@ -8,7 +8,7 @@ import { root } from './docs-pages.ts';
 /** Of warnings, which are no errors. */
 const OTHERS = ['NOT_CHECKED'];
 
-it('the table of codes has each of them once', async () => {
+it('lists each code once in the table of codes', async () => {
   const page = await readFile(join(root, 'docs/guide/troubleshooting.md'), 'utf8');
   const [, table = ''] = page.split('## All codes');
   const firstCells = [...table.matchAll(/^\| ([^|]+) \|/gm)].map(([, cell = '']) => cell);

@@ -101,14 +101,14 @@ describe('the programs', () => {
     vi.unstubAllEnvs();
   });
 
-  it('of the library guide print what is shown', async () => {
+  it('print what the library guide shows', async () => {
     const { text } = await page('docs/guide/library.md');
     const programs = programsIn(text);
     expect(programs).toHaveLength([...text.matchAll(/^```ts$/gm)].length);
     for (const { code, output } of programs) expect(await run(code)).toBe(output);
   });
 
-  it('of the README works with the variables that the simulator prints', async () => {
+  it('include the one of the README, which works with the variables that the simulator prints', async () => {
     const simulator = createSimulator({
       world: defaultWorld({ now: systemClock.now() }),
       clock: systemClock,

@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => bench?.close());
 
 describe('the documents of --json', () => {
-  it.each(JSON_DOCUMENTS.map(({ name, schema }) => [name, schema] as const))('%s fit their schema', (name, schema) => {
+  it.each(JSON_DOCUMENTS.map(({ name, schema }) => [name, schema] as const))('fit their schema: %s', (name, schema) => {
     const documents = printed.get(name) ?? [];
     expect(documents.length).toBeGreaterThan(0);
     for (const document of documents) {
@@ -56,7 +56,7 @@ describe('the documents of --json', () => {
   });
 
   it.each(JSON_DOCUMENTS.map(({ name, schema }) => [name, schema] as const))(
-    '%s do not fit without their version',
+    'do not fit without their version: %s',
     (name, schema) => {
       const without = (value: unknown): unknown =>
         Array.isArray(value) ? value.map(without) : { ...(value as object), schema: undefined };

@@ -237,7 +237,7 @@ describe('problems', () => {
     expect(linesWith(reads, await sources('src'))).toEqual([]);
   });
 
-  it('with what is not ours are made in one place', async () => {
+  it('are made in one place for what is not ours', async () => {
     const made = /code: 'NOT_OURS'/;
     expect(linesWith(made, planted("throw new ProxwrightError({ code: 'NOT_OURS', detail });"))).toEqual([
       'src/x.ts:1',

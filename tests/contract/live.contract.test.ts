@@ -25,8 +25,8 @@ const reason = missing.length > 0 ? `${missing.join(', ')} not set` : 'neither C
 const ready = missing.length === 0 && trust !== undefined;
 if (!ready) process.stdout.write(`live contract tests skipped: ${reason}\n`);
 
-describe.skipIf(!ready)('a real server answers as recorded', () => {
-  it.each(scenarioNames())('in %s', async (name) => {
+describe.skipIf(!ready)('a real server', () => {
+  it.each(scenarioNames())('answers as recorded in %s', async (name) => {
     if (!trust) throw new Error(reason);
     const scenario = loadScenario(name);
     const transport = httpsTransport(new URL(setting('PROXMOX_VE_ENDPOINT')).origin, trust);

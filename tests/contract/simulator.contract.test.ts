@@ -24,26 +24,26 @@ function replay(scenario: Scenario, alter: (world: World) => World = (world) => 
   });
 }
 
-describe('the simulator answers like the recorded server', () => {
+describe('the simulator', () => {
   const results: ReplayResult[] = [];
   afterAll(() => {
     process.stdout.write(`as recorded: ${formatTotals(results)}\n`);
   });
 
-  it.each(scenarioNames())('in %s', async (name) => {
+  it.each(scenarioNames())('answers as recorded in %s', async (name) => {
     const result = await replay(loadScenario(name));
     results.push(result);
     expect(complaintsAbout(result, known).join('\n')).toBe('');
   });
 });
 
-describe('the simulator answers by rule, not by heart', () => {
+describe('the simulator with substituted names', () => {
   const results: ReplayResult[] = [];
   afterAll(() => {
     process.stdout.write(`substituted: ${formatTotals(results)}\n`);
   });
 
-  it.each(scenarioNames())('in %s with other ids, names, storages and sizes', async (name) => {
+  it.each(scenarioNames())('answers as recorded in %s with other ids, names, storages and sizes', async (name) => {
     const scenario = loadScenario(name);
     const substitution = substitutionFor(scenario);
     const result = await replay(substituteScenario(scenario, substitution), (world) =>

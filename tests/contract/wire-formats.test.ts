@@ -141,9 +141,9 @@ describe('the table of configuration keys', () => {
   });
 });
 
-describe('the format', () => {
+describe('the table of formats', () => {
   it.each(FORMATS.filter(({ name }) => !['cdrom', READ_BY_CODE, ...OF_THE_SERVER].includes(name)))(
-    'of $name is what the API declares',
+    'describes $name as the API declares it',
     (key) => {
       const schema = declared(key);
       const format = schema && formatOf(schema);
@@ -151,7 +151,7 @@ describe('the format', () => {
     },
   );
 
-  it('of what the server reads by code, or writes itself, is as in its source', () => {
+  it("follows the server's source where the API declares only text", () => {
     const formatNamedHere = (name: string) => {
       const found = FORMATS.find((key) => key.name === name);
       return found && ownFormat(found.format);

@@ -45,14 +45,14 @@ const duplicated = (rows: readonly Row[]): string[] => {
 
 describe('the mapping', () => {
   it.each(SOURCES.map((source) => [source.types[0] ?? '', source] as const))(
-    'of %s names attributes that exist',
+    'names only attributes that exist for %s',
     (_, source) => {
       expect(missing(source.rows, schemaOf(source.to))).toEqual([]);
       expect(source.rows.length).toBeGreaterThan(8);
     },
   );
 
-  it('of provider blocks names arguments that exist', () => {
+  it('names only arguments that exist for provider blocks', () => {
     expect(missing([...BPG_PROVIDER, ...TELMATE_PROVIDER], provider.schema.attributes)).toEqual([]);
   });
 

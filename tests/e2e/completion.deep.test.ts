@@ -47,7 +47,7 @@ function inBash(...words: string[]): string[] {
   return runIn('bash', ['--norc', '--noprofile', '-c', script]);
 }
 
-describe.skipIf(!isInstalled('bash'))('in bash, Tab completes', () => {
+describe.skipIf(!isInstalled('bash'))('Tab in bash', () => {
   it.each([
     [['st'], ['state']],
     [['state', 'sh'], ['show']],
@@ -70,17 +70,17 @@ describe.skipIf(!isInstalled('bash'))('in bash, Tab completes', () => {
     ],
     [['plan', '--log-level', 'de'], ['debug']],
     [['plan', '-f', 'sta'], ['stack.yaml']],
-  ])('%j to %j', (words, expected) => {
+  ])('completes %j to %j', (words, expected) => {
     expect(inBash(...words)).toEqual(expected);
   });
 
-  it('nothing, and prints nothing, if the stack file has problems', () => {
+  it('completes and prints nothing if the stack file has problems', () => {
     writeFileSync(join(directory, 'broken.yaml'), 'vms: [');
     expect(inBash('plan', '-f', 'broken.yaml', '--only', 'vm.')).toEqual([]);
   });
 });
 
-describe.skipIf(!isInstalled('zsh'))('in zsh, Tab completes', () => {
+describe.skipIf(!isInstalled('zsh'))('Tab in zsh', () => {
   it.each([
     [['st'], ['state:']],
     [
@@ -91,7 +91,7 @@ describe.skipIf(!isInstalled('zsh'))('in zsh, Tab completes', () => {
       ['plan', '--only', 'vm.g'],
       ['vm.gpu:', 'vm.gpu["0000\\:01\\:00"]:'],
     ],
-  ])('%j to %j', (words, expected) => {
+  ])('completes %j to %j', (words, expected) => {
     const list = words.map((word) => `'${word}'`).join(' ');
     const script = `compdef() { :; }; _describe() { print -rl -- "\${(@P)2}" }
       eval "$(proxwright completion zsh)"
@@ -101,11 +101,11 @@ describe.skipIf(!isInstalled('zsh'))('in zsh, Tab completes', () => {
   });
 });
 
-describe.skipIf(!isInstalled('fish'))('in fish, Tab completes', () => {
+describe.skipIf(!isInstalled('fish'))('Tab in fish', () => {
   it.each([
     ['proxwright st', ['state']],
     ['proxwright plan --only vm.w', ['vm.web', 'vm.web[1]', 'vm.web[2]']],
-  ])('%j to %j', (line, expected) => {
+  ])('completes %j to %j', (line, expected) => {
     const found = runIn('fish', ['--no-config', '-c', `proxwright completion fish | source; complete -C '${line}'`]);
     expect(found.map((each) => each.split('\t')[0])).toEqual(expected);
   });

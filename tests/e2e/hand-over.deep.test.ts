@@ -82,7 +82,7 @@ describe.skipIf(isMissing('kubectl') || isMissing('helm'))('without a cluster', 
   });
   afterAll(() => cluster.remove());
 
-  it('the Rancher script stops at the real kubectl, and installs nothing', async () => {
+  it('stops the Rancher script at the real kubectl, before it installs anything', async () => {
     for (const name of ['kubectl', 'helm'] as const) {
       cluster.unmark(join('bin', name));
       const { stdout } = spawnSync('sh', ['-c', `command -v ${PROGRAMS[name]}`], { encoding: 'utf8' });
@@ -104,7 +104,7 @@ current-context: lab
     expect(cluster.has('rancher-lab/bootstrap-password')).toBe(false);
   });
 
-  it('the labels of host and zone are labels to the real kubectl', () => {
+  it('writes labels of host and zone that the real kubectl accepts', () => {
     const node = 'apiVersion: v1\nkind: Node\nmetadata: { name: lab-worker-1 }\n';
     const label = (...labels: string[]) =>
       spawnSync(

@@ -9,7 +9,7 @@ const PAGE = join(fileURLToPath(new URL('../..', import.meta.url)), 'man', 'prox
 const hasGroff = spawnSync('groff', ['--version']).status === 0;
 if (!hasGroff) process.stdout.write('the manual page is not tested: groff is not installed\n');
 
-it.runIf(hasGroff)('the manual page is shown without complaints, and names every command', () => {
+it.runIf(hasGroff)('renders the manual page without warnings, with every command in it', () => {
   const { stdout, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-ww', '-P-cbou', PAGE], { encoding: 'utf8' });
   expect(stderr).toBe('');
   for (const { name, isHidden } of COMMANDS) {

@@ -54,7 +54,7 @@ describe('a program of this machine', () => {
     expect(given.lines.some((line) => line.endsWith(directory.split('/').at(-1) ?? ''))).toBe(true);
   });
 
-  it('that does not exist, or is killed, ends with the reason', async () => {
+  it('ends with the reason if it does not exist or is killed', async () => {
     expect(await processes.run(program('', { command: ['no-such-program-here'] }))).toEqual({
       kind: 'not-started',
       reason: 'spawn no-such-program-here ENOENT',
@@ -62,7 +62,7 @@ describe('a program of this machine', () => {
     expect(await processes.run(program('kill -9 $$'))).toEqual({ kind: 'killed', signal: 'SIGKILL' });
   });
 
-  it('that takes too long is ended together with what it started', async () => {
+  it('is ended with its children when it takes too long', async () => {
     const given = program('sleep 600 & echo $!; wait', { timeoutMs: 300 });
     expect(await processes.run(given)).toEqual({ kind: 'timed-out' });
     await untilGone(Number(given.lines[0]));
@@ -79,7 +79,7 @@ describe('a program of this machine', () => {
     expect(await readFile(join(directory, 'cleaned'), 'utf8')).toBe('cleaned\n');
   });
 
-  it('that leaves something running in the background has ended all the same', async () => {
+  it('counts as ended although it leaves something running in the background', async () => {
     const given = program('sleep 600 & echo $!; exit 0');
     expect(await processes.run(given)).toEqual({ kind: 'exited', code: 0 });
     const pid = Number(given.lines[0]);

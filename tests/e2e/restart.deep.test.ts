@@ -47,7 +47,7 @@ async function changed(name: string, firstId: number): Promise<Running> {
 const QUESTION = 'Restart them now? [y/N]';
 
 describe('without a terminal', () => {
-  it('a VM is not restarted by --yes alone: the change is written, and said to wait for a restart', async () => {
+  it('does not restart a VM by --yes alone: it writes the change and says that a restart is pending', async () => {
     const vm = await changed('waiting', 2100);
     const before = vm.facts();
     const refused = await vm.run('apply');
@@ -68,7 +68,7 @@ describe('without a terminal', () => {
     expect(vm.facts()).toEqual({ ...before, pending: ['memory'] });
   });
 
-  it('--allow-restart restarts it, in the plan and in deed', async () => {
+  it('restarts the VM with --allow-restart, and the plan says so', async () => {
     const vm = await changed('allowed', 2200);
     const before = vm.facts();
     const planned = await vm.run('plan', '--allow-restart');
@@ -85,7 +85,7 @@ describe('without a terminal', () => {
     expect(await vm.run('plan', '--exit-code')).toMatchObject({ code: 0, stdout: 'No changes.\n' });
   });
 
-  it('--allow-restart also brings about a restart that was left waiting', async () => {
+  it('carries out a pending restart with --allow-restart', async () => {
     const vm = await changed('late', 2300);
     expect(await vm.run('apply', '--yes')).toMatchObject({ code: 0 });
     const before = vm.facts();
@@ -97,7 +97,7 @@ describe('without a terminal', () => {
 });
 
 describe.skipIf(!hasTerminal)('on a terminal', () => {
-  it('yes to the question restarts it', async () => {
+  it('restarts the VM if the answer is yes', async () => {
     const vm = await changed('agreed', 2400);
     const before = vm.facts();
     const command = vm.type('apply');
@@ -119,7 +119,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
   it.each([
     ['no', 'n\n', 2500],
     ['nothing', '\n', 2600],
-  ])('%s to the question writes the change and leaves the VM running as it is', async (name, typed, firstId) => {
+  ])('writes the change and leaves the VM running if the answer is %s', async (name, typed, firstId) => {
     const vm = await changed(name, firstId);
     const before = vm.facts();
     const command = vm.type('apply');

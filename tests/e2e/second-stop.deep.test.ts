@@ -87,7 +87,7 @@ async function beginApply(name: string, firstId: number): Promise<Begun> {
 }
 
 describe.skipIf(process.platform === 'win32')('a second stop', () => {
-  it('by Ctrl-C exits while the first still waits for the disk, and the next apply resumes', async () => {
+  it('exits on Ctrl-C while the first stop still waits for the disk, and the next apply resumes', async () => {
     const { command, directory, expectResumed } = await beginApply('twice', 2600);
     const disk = stall(join(directory, 'state.json'));
     command.process.kill('SIGINT');
@@ -105,7 +105,7 @@ describe.skipIf(process.platform === 'win32')('a second stop', () => {
     await expectResumed();
   });
 
-  it('by another signal exits immediately, and the next apply resumes', async () => {
+  it('exits immediately on another signal, and the next apply resumes', async () => {
     const { command, directory, expectResumed } = await beginApply('other', 2700);
     command.process.kill('SIGINT');
     command.process.kill('SIGTERM');

@@ -48,7 +48,7 @@ describe('the examples', () => {
     }
   });
 
-  it.each(directories)('%s is copied by init as it is in the repository', async (name) => {
+  it.each(directories)('are copied by init as they are in the repository: %s', async (name) => {
     const directory = mkdtempSync(join(tmpdir(), 'proxwright-init-'));
     try {
       expect(await runInit({ example: name }, testDeps({ directory }).deps)).toBe(0);
@@ -68,17 +68,14 @@ describe('the examples', () => {
     }
   });
 
-  it.each(Object.keys(EXAMPLES))(
-    '%s has no secret in its files, and keeps those of its user out of git',
-    async (name) => {
-      const { files, secrets = [] } = await readExample(name);
-      const named = [...files.values()].flatMap((text) => [...text.matchAll(/\{ file: \.\/([\w.-]+) \}/g)]);
-      const missing = named.map(([, file = '']) => file).filter((file) => !files.has(file));
-      expect(missing.filter((file) => !secrets.includes(file))).toEqual([]);
-    },
-  );
+  it.each(Object.keys(EXAMPLES))('hold no secret, and keep secrets of their user out of git: %s', async (name) => {
+    const { files, secrets = [] } = await readExample(name);
+    const named = [...files.values()].flatMap((text) => [...text.matchAll(/\{ file: \.\/([\w.-]+) \}/g)]);
+    const missing = named.map(([, file = '']) => file).filter((file) => !files.has(file));
+    expect(missing.filter((file) => !secrets.includes(file))).toEqual([]);
+  });
 
-  it.each(directories)('%s has a README whose commands exist', async (name) => {
+  it.each(directories)('have a README whose commands exist: %s', async (name) => {
     const commands = commandsIn(readme(name));
     expect(commands.map(([first]) => first)).toEqual(
       expect.arrayContaining(['init', 'validate', 'doctor', 'plan', 'apply', 'output']),
@@ -87,7 +84,7 @@ describe('the examples', () => {
     expect(commands).toContainEqual(['init', '--example', name]);
   });
 
-  it.each(['.', ...directories])('%s links only to files that exist', (name) => {
+  it.each(['.', ...directories])('link only to files that exist: %s', (name) => {
     const links = [...readme(name).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = '']) => target);
     expect(links.length).toBeGreaterThan(0);
     expect(links.filter((target) => !existsSync(join(EXAMPLES_FOLDER, name, target)))).toEqual([]);

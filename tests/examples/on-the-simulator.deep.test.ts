@@ -34,7 +34,7 @@ beforeAll(() => ensureBuilt());
 
 describe.concurrent('on the simulator, the example', () => {
   const examples = Object.entries(EXAMPLES);
-  it.for(examples)('%s is applied unchanged, and the second plan is empty', async ([name, facts], context) => {
+  it.for(examples)('applies %s unchanged, and the second plan is empty', async ([name, facts], context) => {
     const { expect, onTestFinished } = context;
     const environment = await simulate(facts.world, onTestFinished);
     const directory = mkdtempSync(join(tmpdir(), 'proxwright-example-'));
@@ -63,7 +63,7 @@ describe.concurrent.each(ONE_HOST)('on the simulator, under $name $version, the 
     ['rancher-5', 'default'],
     ['from-bare-host', 'bare'],
   ] as const)(
-    '%s is applied by the command of its README, and the second plan is empty',
+    'applies %s with the command of its README, and the second plan is empty',
     async ([folder, world], context) => {
       const { expect, onTestFinished } = context;
       const environment = await simulate(world, onTestFinished);

@@ -118,7 +118,7 @@ describe('compiled code', () => {
     expect(sizes()).toBeGreaterThan(before);
   });
 
-  it('that is damaged is replaced, and the process serves its host all the same', async () => {
+  it('is replaced if it is damaged, and the process still serves its host', async () => {
     await serve(programs.toy, metadata);
     const files = kept();
     for (const name of files) {
@@ -141,7 +141,7 @@ describe('compiled code', () => {
     expect(kept()).toEqual([]);
   });
 
-  it('of old versions is removed', async () => {
+  it('is removed if it belongs to an old version', async () => {
     await mkdir(directory(), { recursive: true, mode: 0o700 });
     for (let version = 0; version < 20; version++) {
       writeFileSync(pathOf(`old-${version}.bin`), 'old');
@@ -155,7 +155,7 @@ describe('compiled code', () => {
 });
 
 describe('the schema', () => {
-  it('in the bundle is the one that the provider answers, and asking for it does not load the provider', async () => {
+  it('is in the bundle as the provider answers it, and reading it does not load the provider', async () => {
     const { status, message } = await serve(programs.whole, schema);
     expect(status).toBe(0);
     expect(Buffer.from(message ?? []).equals(Buffer.from(await schemaAnswer()))).toBe(true);

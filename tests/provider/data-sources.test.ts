@@ -154,7 +154,7 @@ describe('proxwright_template', () => {
     [{}, 'error -: Either "name" or "vmid" is required.'],
     [{ name: 'x', vmid: 9000 }, 'error vmid: "name" and "vmid" cannot be used together.'],
     [{ vmid: 7 }, 'error vmid: "vmid" must be at least 100; it is 7.'],
-  ])('%j is refused at its attribute', async (written, complaint) => {
+  ])('refuses %j at its attribute', async (written, complaint) => {
     const { state, told: said } = await read('proxwright_template', written);
     expect(state).toBeNull();
     expect(said).toEqual([expect.stringContaining(complaint)]);
@@ -186,7 +186,7 @@ describe('proxwright_templates', () => {
     [{ name_regex: '^ubuntu-' }, [9000, 9010]],
     [{ name_regex: '^ubuntu-', node: 'pve1', tag: 'ubuntu' }, [9000]],
     [{ tag: 'nothing' }, []],
-  ])('with %j are %j', async (written, expected) => {
+  ])('finds with %j the templates %j', async (written, expected) => {
     const { state, told: said } = await read('proxwright_templates', written);
     expect(said).toEqual([]);
     expect(vmids(state, 'templates')).toEqual(expected);
@@ -239,7 +239,7 @@ describe('proxwright_vm', () => {
     [{ name: 'others-15' }, 'error name: The token cannot see a VM called "others-15".'],
     [{ vmid: 9000 }, 'error vmid: VM 9000 is a template (9000 on pve1).'],
     [{ vmid: 150, node: 'pve2' }, 'error node: VM 150 is not on pve2; it is 150 on pve1.'],
-  ])('%j is refused at its attribute', async (written, complaint) => {
+  ])('refuses %j at its attribute', async (written, complaint) => {
     const { state, told: said } = await read('proxwright_vm', written);
     expect(state).toBeNull();
     expect(said).toEqual([complaint]);
@@ -289,7 +289,7 @@ describe('proxwright_vms', () => {
     [{ tags: ['others'] }, [120, 150, 403]],
     [{ tags: ['others', 'more'] }, []],
     [{ node: 'pve2' }, []],
-  ])('with %j are %j', async (written, expected) => {
+  ])('finds with %j the VMs %j', async (written, expected) => {
     const { state, told: said } = await read('proxwright_vms', written);
     expect(said).toEqual([]);
     expect(vmids(state, 'vms')).toEqual(expected);

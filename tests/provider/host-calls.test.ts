@@ -152,7 +152,7 @@ describe('a resource', () => {
     expect(object(read.newState)).toBeNull();
   });
 
-  it('that cannot be moved or is not known says so', async () => {
+  it('says so if it cannot be moved or is not known', async () => {
     const moved = await host.call(Provider.method.moveResourceState, {
       sourceTypeName: 'other',
       targetTypeName: typeName,
@@ -192,7 +192,7 @@ describe('a defect in the provider', () => {
     expect(object(newState)).toEqual(decodeMsgpack(prior.msgpack, type));
   });
 
-  it('in a value is found by its type before the host complains', async () => {
+  it('is found by the type of the value before the host complains', async () => {
     const config = { msgpack: encodeMsgpack('text', 'string') };
     const { diagnostics } = await host.call(Provider.method.validateResourceConfig, { typeName, config });
     expect(diagnostics).toMatchObject([

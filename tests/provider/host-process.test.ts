@@ -84,7 +84,7 @@ async function connectTo(started: Started, as = identity): Promise<HostClient> {
 const sockets = () => readdirSync(temporary);
 
 describe('a provider', () => {
-  it('started by a person explains itself and leaves', async () => {
+  it('explains itself and exits when a person starts it', async () => {
     const { exit, output } = start({ TF_PLUGIN_MAGIC_COOKIE: '' });
     expect(await exit).toMatchObject({ code: 1 });
     expect(output.stderr).toContain('not meant to be started by hand');
@@ -147,7 +147,7 @@ describe('a provider', () => {
     expect(await started.exit).toMatchObject({ code: 0 });
   });
 
-  it('without encryption outlives its hosts', async () => {
+  it('outlives its hosts when it runs without encryption', async () => {
     const started = start({});
     const [, , , socketPath = '', , certificate] = await started.handshake;
     expect(certificate).toBe('');

@@ -12,18 +12,18 @@ async function created(config: Config) {
 }
 
 describe('a provider that is killed', () => {
-  it('anywhere during the transfer of an image is followed by one that transfers nothing twice', async () => {
+  it('is followed by one that transfers nothing twice, wherever the kill was', async () => {
     const failures = await killBareEverywhere({ name: 'image', kind: 'image', config: NOBLE, tasks: ['download'] });
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere during the transfer of an image with a checksum is followed by one that compares it', async () => {
+  it('is followed by one that compares an image with a checksum, wherever the kill was', async () => {
     const config = { ...NOBLE, sha256: NOBLE_SHA256 };
     const failures = await killBareEverywhere({ name: 'checked image', kind: 'image', config, tasks: [] });
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere while an image is removed is followed by one that leaves nothing', async () => {
+  it('is followed by one that leaves nothing of a removed image, wherever the kill was', async () => {
     const { from, instance } = await created(NOBLE);
     const failures = await killBareEverywhere({
       name: 'removal of an image',

@@ -42,7 +42,7 @@ describe('an image that is sent', () => {
     });
   });
 
-  it('by a process that died before it could tell is used and stays, because it may be that of another stack', async () => {
+  it('is used and kept if the process that sent it died before it could say so, because it may belong to another stack', async () => {
     const bench = sendingBench();
     const calm = sendingBench();
     const whole = calm.hosts();

@@ -40,7 +40,7 @@ describe('an image of Terraform', () => {
     });
   });
 
-  it('that was deleted outside Terraform is transferred again', async () => {
+  it('is transferred again after it was deleted outside Terraform', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { images } = bench.hosts();
@@ -52,7 +52,7 @@ describe('an image of Terraform', () => {
     });
   });
 
-  it('that another client changed is replaced', async () => {
+  it('is replaced after another client changed it', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { images } = bench.hosts();
@@ -101,7 +101,7 @@ describe('an image of Terraform', () => {
     });
   });
 
-  it('that was there before is used, said so, and stays', async () => {
+  it('is used with a warning, and kept, if the file existed before', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       await download(bench, WELL_KNOWN_URLS.ubuntuNoble);
@@ -117,7 +117,7 @@ describe('an image of Terraform', () => {
   it.each([
     ['without a checksum', NOBLE],
     ['with a checksum', { ...NOBLE, sha256: NOBLE_SHA256 }],
-  ])('that another configuration fetched with the same token stays when ours is destroyed, %s', async (_, config) => {
+  ])('stays when ours is destroyed if another configuration fetched it with the same token, %s', async (_, config) => {
     const bench = new BareBench();
     await bench.run(async () => {
       const theirs = bench.hosts().images;
@@ -149,12 +149,12 @@ describe('an image of Terraform', () => {
   });
 });
 
-describe('a plan of an image says before anything happens', () => {
+describe('a plan of an image', () => {
   it.each([
     ['that the storage is missing', { storage: 'nowhere' }, 'error storage: Node vmhost has no storage "nowhere"'],
     ['that the storage does not hold such content', { storage: 'tank' }, 'error storage: Storage "tank" does not hold'],
     ['that the node is missing', { node: 'vmhost9' }, 'error storage: The storages of node vmhost9 cannot be read'],
-  ])('%s', async (_, change, expected) => {
+  ])('says before anything happens %s', async (_, change, expected) => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { diagnostics } = await bench.hosts().images.plan({ ...NOBLE, ...change });
@@ -162,7 +162,7 @@ describe('a plan of an image says before anything happens', () => {
     });
   });
 
-  it('that another file has the name', async () => {
+  it('says that another file has the name', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       await download(bench, WELL_KNOWN_URLS.debian12);
@@ -175,7 +175,7 @@ describe('a plan of an image says before anything happens', () => {
     });
   });
 
-  it('what its configuration lacks', async () => {
+  it('says what its configuration lacks', async () => {
     const bench = new BareBench();
     const { images } = bench.hosts();
     const { url: _, ...sourceless } = NOBLE;

@@ -53,14 +53,14 @@ async function prepared(image: Config, template?: Config) {
 }
 
 describe('a provider that is killed', () => {
-  it('anywhere while a template is made is followed by one that completes it', async () => {
+  it('is followed by one that completes the template, wherever the kill was', async () => {
     const { from } = await prepared(NOBLE);
     const tasks = ['qmcreate', 'qmtemplate'];
     const failures = await killBareEverywhere({ name: 'template', kind: 'template', from, config: BASE, tasks });
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere while a template installs itself is followed by one that does not install it again', async () => {
+  it('is followed by one that does not install a template again, wherever the kill was', async () => {
     const { from } = await prepared(ISO);
     const tasks = ['qmcreate', 'qmstart', 'qmtemplate'];
     const failures = await killBareEverywhere({
@@ -73,7 +73,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere while a template installs itself by a document is followed by one that leaves no document', async () => {
+  it('is followed by one that leaves no user-data of an installation behind, wherever the kill was', async () => {
     const { from } = await prepared(TALOS_ISO);
     const tasks = ['qmcreate', 'qmstart', 'qmtemplate'];
     const failures = await killBareEverywhere({
@@ -86,7 +86,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere while a new version is built is followed by one that builds no third one', async () => {
+  it('is followed by one that builds no third version, wherever the kill was', async () => {
     const { from, instance } = await prepared(NOBLE, BASE);
     const failures = await killBareEverywhere({
       name: 'new version',
@@ -99,7 +99,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere while a template is destroyed is followed by one that leaves nothing', async () => {
+  it('is followed by one that leaves nothing of a destroyed template, wherever the kill was', async () => {
     const { from, instance } = await prepared(NOBLE, BASE);
     const failures = await killBareEverywhere({
       name: 'destruction of a template',

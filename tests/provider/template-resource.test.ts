@@ -96,7 +96,7 @@ describe('a template of Terraform', () => {
       expect(bench.world.vms.has(second)).toBe(false);
     }));
 
-  it('that a linked clone rests on is not destroyed', () =>
+  it('is not destroyed while a linked clone uses it', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -108,7 +108,7 @@ describe('a template of Terraform', () => {
       expect(templates.state.vmid).toBe(vmid);
     }));
 
-  it('with a fixed id is replaced by another recipe, under the same id', () =>
+  it('is replaced under the same id if its id is fixed and its recipe changes', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, { ...BASE, vmid: 9000 });
@@ -132,7 +132,7 @@ describe('a template of Terraform', () => {
       expect(templates.state.vmid).toBe(9001);
     }));
 
-  it('that was changed outside Terraform is rebuilt beside the old version', () =>
+  it('is rebuilt beside the old version after a change outside Terraform', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -147,7 +147,7 @@ describe('a template of Terraform', () => {
       expect(await bench.hosts({ template: later.instance }).templates.plan(BASE)).toEqual(EMPTY_PLAN);
     }));
 
-  it('that was deleted outside Terraform is built again', () =>
+  it('is built again after it was deleted outside Terraform', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -171,7 +171,7 @@ describe('a template of Terraform', () => {
       expect(bench.guests()).toHaveLength(1);
     }));
 
-  it('that was created by hand is imported as it is, and rebuilt if it differs', () =>
+  it('is imported as it is if it was created by hand, and rebuilt if it differs', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -259,7 +259,7 @@ describe('a template of Terraform', () => {
 });
 
 describe('a template that is not finished', () => {
-  it('by a run that was stopped is completed by the next one', () =>
+  it('is completed by the next run after a stop', () =>
     onBench(async (bench) => {
       const first = bench.hosts();
       bench.onRequest = (line) => {
@@ -297,7 +297,7 @@ describe('a template that is not finished', () => {
     }));
 });
 
-describe('a plan of a template says before anything happens', () => {
+describe('a plan of a template', () => {
   it.each([
     [
       'that a storage is missing',
@@ -307,7 +307,7 @@ describe('a plan of a template says before anything happens', () => {
     ['that a bridge is missing', { nics: { net0: { bridge: 'vmbr9' } } }, 'vmbr9'],
     ['that the node is missing', { node: 'elsewhere' }, 'There is no node "elsewhere"'],
     ['that it copies nothing', { from: { vm: 'nobody' }, disks: {}, boot: null }, 'No visible VM is called "nobody"'],
-  ])('%s', (_, change, expected) =>
+  ])('says before anything happens %s', (_, change, expected) =>
     onBench(async (bench) => {
       await plantStranger(bench);
       const { diagnostics } = await bench.hosts().templates.plan({ ...BASE, ...change });
@@ -316,7 +316,7 @@ describe('a plan of a template says before anything happens', () => {
     }),
   );
 
-  it('that another guest has its name', () =>
+  it('says that another guest has its name', () =>
     onBench(async (bench) => {
       const { templates } = bench.hosts();
       await ok(templates, BASE);
@@ -325,7 +325,7 @@ describe('a plan of a template says before anything happens', () => {
       expect(codes(diagnostics)).toEqual(['NOT_OURS']);
     }));
 
-  it('what its configuration lacks', async () => {
+  it('says what its configuration lacks', async () => {
     const { templates } = new BareBench().hosts();
     const { disks: _, boot: __, ...empty } = BASE;
     expect((await templates.validate(empty)).map(told).join()).toContain(

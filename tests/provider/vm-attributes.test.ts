@@ -50,7 +50,7 @@ describe('a device', () => {
     });
   });
 
-  it('that the configuration does not mention stays, and is visible', async () => {
+  it('stays, and is visible, if the configuration does not mention it', async () => {
     await withMade(SMALL, async (bench, next) => {
       const { vmid } = bench.vm('web');
       const config = bench.outside().node('pve1').vm(vmid).config;

@@ -109,7 +109,7 @@ it('are removed with the VM that a replacement destroys', async () => {
   });
 });
 
-it('that their guest would pass over are refused', async () => {
+it('are refused if their guest would ignore them', async () => {
   const story = new Story();
   await story.bench.run(async () => {
     story.bench.secrets.DOCUMENT = 'hello\n';

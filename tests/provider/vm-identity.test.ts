@@ -71,7 +71,7 @@ describe('the id of another VM of the state', () => {
 });
 
 describe('a VM of the state', () => {
-  it('that was deleted outside Terraform is planned for creation', async () => {
+  it('is planned for creation after it was deleted outside Terraform', async () => {
     await withMade(FIXED, async (bench, next) => {
       await remove(bench);
       expect(await next().host.plan(FIXED)).toMatchObject({ action: 'create', diagnostics: [] });
@@ -80,7 +80,7 @@ describe('a VM of the state', () => {
     });
   });
 
-  it('that was migrated outside Terraform is found on its node, and stays there', async () => {
+  it('is found on its new node, and stays there, after it was migrated outside Terraform', async () => {
     await withMade({ ...SMALL, clone: { template: 'ubuntu-24.04', storage: 'nfs' } }, async (bench, next) => {
       const config = { ...SMALL, clone: { template: 'ubuntu-24.04', storage: 'nfs' } };
       const { vmid } = bench.vm('web');
@@ -106,7 +106,7 @@ describe('a VM of the state', () => {
     });
   });
 
-  it('that is protected is not destroyed, and the plan says so', async () => {
+  it('is not destroyed while it is protected, and the plan says so', async () => {
     const config = { ...SMALL, protection: true };
     await withMade(config, async (bench, next) => {
       bench.requests.length = 0;

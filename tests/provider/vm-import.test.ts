@@ -18,7 +18,7 @@ async function withStanding(story: (bench: VmBench) => Promise<void>): Promise<v
 }
 
 describe('an import', () => {
-  it.each(['pve1/450', '450', 'web', ' 450 '])('by %j has an empty plan', async (id) => {
+  it.each(['pve1/450', '450', 'web', ' 450 '])('has an empty plan by %j', async (id) => {
     await withStanding(async (bench) => {
       const { host } = bench.process();
       expect(await host.import(id)).toEqual([]);
@@ -29,7 +29,7 @@ describe('an import', () => {
     });
   });
 
-  it('of a VM whose notes hold what a stack file would escape has an empty plan', async () => {
+  it('has an empty plan for a VM whose notes hold what a stack file would escape', async () => {
     const config = { ...CONFIG, description: `costs $${'{5}'} and 100 %` };
     const bench = new VmBench();
     await bench.run(async () => {
@@ -45,7 +45,7 @@ describe('an import', () => {
     ['a name that no VM has', 'nothing', 'NOT_FOUND'],
     ['an id on another node', 'pve2/450', 'NOT_FOUND'],
     ['a template', '9000', 'BAD_VALUE'],
-  ])('of %s is refused', async (_what, id, code) => {
+  ])('is refused for %s', async (_what, id, code) => {
     await withStanding(async (bench) => {
       const { host } = bench.process();
       expect(codes(await host.import(id))).toEqual([code]);
@@ -53,7 +53,7 @@ describe('an import', () => {
     });
   });
 
-  it('by a name that several have is refused, and names them', async () => {
+  it('is refused by a name that several VMs have, and lists them', async () => {
     await withStanding(async (bench) => {
       const pve = bench.outside();
       await pve.tasks.wait(await pve.node('pve2').vms.create({ vmid: 451, name: 'web', memory: 64 }));

@@ -59,7 +59,7 @@ async function made(configs: readonly Config[]): Promise<{ readonly from: Snapsh
 }
 
 describe('a provider that is killed', () => {
-  it('anywhere in a creation is followed by one that completes it', async () => {
+  it('is followed by one that completes a creation, wherever the kill was', async () => {
     const failures = await killEverywhere({
       name: 'create',
       resources: [{ config: WEB }],
@@ -69,7 +69,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('while it clones a template is followed by one that completes the VM, whatever drives it inherits', async () => {
+  it('is followed by one that completes a cloned VM, whatever drives it inherits', async () => {
     const failures: string[] = [];
     for (const shape of INHERITED) {
       const name = `create from a ${nameOf(shape)}`;
@@ -80,7 +80,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere in an update is followed by one that carries it through', async () => {
+  it('is followed by one that completes an update, wherever the kill was', async () => {
     const { from, instances } = await made([WEB]);
     const failures = await killEverywhere({
       name: 'update',
@@ -92,7 +92,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('anywhere in a destroy is followed by one that leaves nothing', async () => {
+  it('is followed by one that leaves nothing of a destroy, wherever the kill was', async () => {
     const { from, instances } = await made([WEB]);
     const failures = await killEverywhere({
       name: 'destroy',
@@ -104,7 +104,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('while it makes five VMs at once is followed by one that completes all', async () => {
+  it('is followed by one that completes all of five VMs', async () => {
     const failures = await killEverywhere(
       {
         name: 'create of five',
@@ -117,7 +117,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('while it changes five VMs at once is followed by one that changes all', async () => {
+  it('is followed by one that changes all of five VMs', async () => {
     const { from, instances } = await made(five(WEB));
     const failures = await killEverywhere(
       {
@@ -132,7 +132,7 @@ describe('a provider that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('while it destroys five VMs at once is followed by one that leaves nothing', async () => {
+  it('is followed by one that destroys all of five VMs', async () => {
     const { from, instances } = await made(five(WEB));
     const failures = await killEverywhere(
       {

@@ -180,7 +180,7 @@ describe('a VM that a killed process left off in the middle of its restart', () 
 });
 
 describe('a wait', () => {
-  it('of one resource is bounded by its own time-outs', async () => {
+  it("is limited by the resource's own timeouts", async () => {
     const bench = new VmBench({ faults: [{ kind: 'agent-silent', for_ms: 3_600_000 }] });
     const waiting = { ...SMALL, guest: 'cloud-init' };
     await bench.run(async () => {
@@ -194,7 +194,7 @@ describe('a wait', () => {
     });
   });
 
-  it('that cannot be read is refused at its attribute', async () => {
+  it('is refused at its attribute if it cannot be read', async () => {
     const { host } = new VmBench().process();
     const refused = await host.validate({ ...SMALL, timeouts: { ready: 'soon' } });
     expect(refused.map(told)[0]).toMatch(/^error timeouts.*soon/);
@@ -209,7 +209,7 @@ describe('Ctrl-C', () => {
     ['while it is configured', /^PUT \/nodes\/pve1\/qemu\/\d+\/config/],
     ['while it is started', /tasks\/UPID.*qmstart/],
     ['while its guest is waited for', /\/agent\/network-get-interfaces/],
-  ])('in a creation, %s, leaves no state and a VM that the next one completes', async (_, when) => {
+  ])('leaves no state in a creation, %s, and a VM that the next one completes', async (_, when) => {
     const bench = new VmBench();
     await bench.run(async () => {
       const first = bench.process();
@@ -228,7 +228,7 @@ describe('Ctrl-C', () => {
     });
   });
 
-  it('of one call leaves the other calls of the process alone', async () => {
+  it('stops one call and leaves the other calls of the process alone', async () => {
     const bench = new VmBench();
     await bench.run(async () => {
       const { host, resource } = bench.process();
@@ -248,7 +248,7 @@ describe('Ctrl-C', () => {
     });
   });
 
-  it('when everything is done and the mark goes loses nothing', async () => {
+  it('loses nothing when everything is done and only the mark is left to remove', async () => {
     const bench = new VmBench();
     await bench.run(async () => {
       const { host, abort } = bench.process();
@@ -265,7 +265,7 @@ describe('Ctrl-C', () => {
     });
   });
 
-  it('in an update leaves a state that says what the VM is', async () => {
+  it('leaves a state in an update that matches the VM', async () => {
     const changed = { ...SMALL, memory: '2GiB', tags: ['changed'], restart: 'when_needed' };
     await withMade(SMALL, async (bench, next) => {
       await bench.clock.sleep(60_000);
@@ -305,7 +305,7 @@ describe('a VM that was switched off', () => {
     });
   });
 
-  it('by the same token stays off, too, unless a restart was allowed', async () => {
+  it('stays off, also if the same token did it, unless a restart was allowed', async () => {
     await withMade(SMALL, async (bench, next) => {
       const { work } = bench.process().deps;
       await work.tasks.wait(await work.node('pve1').vm(bench.vm('web').vmid).status.stop());

@@ -7,7 +7,7 @@ import { vmStorm } from './support/vm-storm.ts';
 
 const SEEDS = byDepth(6, 60);
 
-it(`a storm of any of ${SEEDS} seeds is survived by the VMs of a configuration`, async () => {
+it(`gets the VMs of a configuration through a storm of any of ${SEEDS} seeds`, async () => {
   const failures: string[] = [];
   const struck = new Set<string>();
   const errors = new Set<string>();

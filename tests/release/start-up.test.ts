@@ -49,7 +49,7 @@ async function loadedBy(...args: string[]) {
 /** Each takes a tenth of a bare start, or more. */
 const COSTLY = ['child_process', 'crypto', 'http', 'https', 'tls'];
 
-it('--version loads nothing of the command line', async () => {
+it('loads nothing of the command line for --version', async () => {
   const { builtins, chunks } = await loadedBy('--version');
   expect(chunks).toBe(0);
   expect(builtins).not.toEqual(
@@ -57,7 +57,7 @@ it('--version loads nothing of the command line', async () => {
   );
 });
 
-it('validate loads what reads a file, and nothing of states, servers or the simulator', async () => {
+it('loads for validate what reads a file, and nothing of states, servers or the simulator', async () => {
   const stack = join(ROOT, 'examples', 'ubuntu', 'stack.yaml');
   const { builtins, chunks, sources, bytes } = await loadedBy('validate', '--file', stack);
   expect(sources).toEqual(expect.arrayContaining([expect.stringContaining('src/spec/load.ts')]));

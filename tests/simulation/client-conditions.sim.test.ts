@@ -7,14 +7,14 @@ import { AGENT_TEMPLATE, type ClientScene, clientScene, ROOT, TEMPLATE, VM } fro
 const PUT = `PUT /nodes/pve1/qemu/${VM}/config`;
 
 describe('a lock in the answer', () => {
-  it('of the configuration file for a few seconds only makes the answer late', async () => {
+  it('only delays the answer if the configuration file is locked for a few seconds', async () => {
     const scene = clientScene([{ kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 5_000 }]);
     await scene.run(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(scene.setting(VM, 'cores')).toBe('2');
     expect(scene.sent(PUT)).toBe(1);
   });
 
-  it('of the configuration file for longer says that another client holds it, and that nothing was changed', async () => {
+  it('says that another client holds the configuration file, and that nothing was changed, if it lasts longer', async () => {
     const scene = clientScene([{ kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 60_000 }]);
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'busy' });
@@ -24,7 +24,7 @@ describe('a lock in the answer', () => {
     expect(scene.setting(VM, 'cores')).toBe('1');
   });
 
-  it('of the VM names what holds it', async () => {
+  it('names what holds the lock of a VM', async () => {
     const scene = clientScene([{ kind: 'stranger-lock', lock: 'snapshot', at: 1, for_ms: 20_000 }]);
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'busy' });
@@ -37,7 +37,7 @@ describe('a lock in the answer', () => {
     expect(scene.setting(VM, 'cores')).toBe('2');
   });
 
-  it('of the users and pools says that another client holds it', async () => {
+  it('says that another client holds the lock of users and pools', async () => {
     const scene = clientScene([{ kind: 'users-lock', at: 1, for_ms: 60_000 }]);
     const error = await scene.failure(() => scene.pve.pools.create({ poolid: 'lab' }));
     expect(error).toMatchObject({ family: 'busy' });
@@ -87,7 +87,7 @@ describe('a guest agent', () => {
     });
   }
 
-  it('that is silent costs 3 s and is said to be away, until it answers again', async () => {
+  it('costs 3 s while it is silent and is reported as unavailable, until it answers again', async () => {
     const scene = clientScene([{ kind: 'agent-silent', at: 2, for_ms: 20_000 }]);
     await runningGuest(scene);
     await scene.run(() => scene.vm(300).agent.ping());
@@ -104,14 +104,14 @@ describe('a guest agent', () => {
     });
   });
 
-  it('whose ping is lost on the way is asked again, for a ping changes nothing', async () => {
+  it('is asked again if a ping is lost on the way, because a ping changes nothing', async () => {
     const scene = clientScene([{ kind: 'cut-before', match: { path: 'agent/ping' }, at: 1 }]);
     await runningGuest(scene);
     await scene.run(() => scene.vm(300).agent.ping());
     expect(scene.sent('/agent/ping')).toBe(2);
   });
 
-  it('whose order to run a program is lost on the way is not given it twice', async () => {
+  it('is not told twice to run a program if the request is lost on the way', async () => {
     const scene = clientScene([{ kind: 'cut-after', match: { path: 'agent/exec' }, at: 1 }]);
     await runningGuest(scene);
     const error = await scene.failure(() => scene.vm(300).agent.exec(['/bin/true']));
@@ -122,7 +122,7 @@ describe('a guest agent', () => {
 });
 
 describe('a stranger', () => {
-  it('who edits the configuration first is noticed by the digest', async () => {
+  it('is noticed by the digest if it edits the configuration first', async () => {
     const scene = clientScene([{ kind: 'stranger-edit', set: { cores: '7' }, match: { method: 'PUT' }, at: 1 }]);
     const error = await scene.failure(async () => {
       const { digest } = await scene.vm(VM).config.get();
@@ -134,7 +134,7 @@ describe('a stranger', () => {
     expect(scene.setting(VM, 'memory')).toBe('256');
   });
 
-  it('who edits it before a resize is noticed by the digest, in the task', async () => {
+  it('is noticed by the digest, in the task, if it edits the VM before a resize', async () => {
     const scene = clientScene([{ kind: 'stranger-edit', match: { path: 'resize' }, at: 1 }]);
     const error = await scene.failure(async () => {
       const { digest } = await scene.vm(VM).config.get();
@@ -145,7 +145,7 @@ describe('a stranger', () => {
     expect(scene.setting(VM, 'scsi0')).toContain('size=1G');
   });
 
-  it('who takes the id first is noticed, and his VM is left alone', async () => {
+  it('is noticed if it takes the id first, and its VM is left alone', async () => {
     const scene = clientScene([{ kind: 'stranger-id', at: 1 }]);
     const error = await scene.failure(async () => {
       const newid = await scene.pve.cluster.nextid();
@@ -157,7 +157,7 @@ describe('a stranger', () => {
     expect(await scene.run(() => scene.pve.cluster.nextid())).toBe(102);
   });
 
-  it('who takes the id of a new VM first is noticed as well', async () => {
+  it('is noticed if it takes the id of a new VM first', async () => {
     const scene = clientScene([{ kind: 'stranger-id', at: 1 }]);
     const error = await scene.failure(async () =>
       scene.pve.tasks.wait(await scene.pve.node('pve1').vms.create({ vmid: 300, name: 'ours' })),

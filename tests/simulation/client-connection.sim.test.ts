@@ -9,14 +9,14 @@ const PUT = `PUT /nodes/pve1/qemu/${VM}/config`;
 const GET = `GET /nodes/pve1/qemu/${VM}/config`;
 
 describe('a connection that is cut', () => {
-  it('before a question arrives is not noticed: the question is asked again', async () => {
+  it('is not noticed before a read arrives: the read is repeated', async () => {
     const scene = clientScene([{ kind: 'cut-before', match: { path: 'config' }, at: 1, times: 2 }]);
     const config = await scene.run(() => scene.vm(VM).config.get());
     expect(config.values.get('name')).toBe('web-1');
     expect(scene.sent(GET)).toBe(3);
   });
 
-  it('again and again makes the server unreachable, after a bounded number of attempts', async () => {
+  it('makes the server unreachable if it happens again and again, after a limited number of attempts', async () => {
     const scene = clientScene([{ kind: 'cut-before', match: { path: 'config' } }]);
     const error = await scene.failure(() => scene.vm(VM).config.get());
     expect(error).toMatchObject({ family: 'connect' });
@@ -24,7 +24,7 @@ describe('a connection that is cut', () => {
     expect(scene.sent(GET)).toBe(4);
   });
 
-  it('before a change arrives leaves its outcome unknown', async () => {
+  it('leaves the outcome of a change unknown if it never arrived', async () => {
     const scene = clientScene([{ kind: 'cut-before', match: { path: 'config' }, at: 1 }]);
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'connect' });
@@ -34,7 +34,7 @@ describe('a connection that is cut', () => {
     expect(scene.setting(VM, 'cores')).toBe('1');
   });
 
-  it('after a clone was begun leaves its outcome unknown, and exactly one clone', async () => {
+  it('leaves the outcome of a clone unknown, and exactly one clone, if it was begun', async () => {
     const scene = clientScene([{ kind: 'cut-after', match: { path: 'clone' }, at: 1 }]);
     const error = await scene.failure(() => scene.vm(TEMPLATE).clone({ newid: 300, full: true }));
     expect(error.code).toBe('OUTCOME_UNKNOWN');
@@ -48,7 +48,7 @@ describe('a connection that is cut', () => {
     expect(scene.world.vms.has(300)).toBe(true);
   });
 
-  it('after a question was answered is not noticed either', async () => {
+  it('is not noticed after a read was answered', async () => {
     const scene = clientScene([{ kind: 'cut-after', match: { path: 'nextid' }, at: 1 }]);
     expect(await scene.run(() => scene.pve.cluster.nextid())).toBe(101);
     expect(scene.sent('/cluster/nextid')).toBe(2);
@@ -63,7 +63,7 @@ describe('a proxy that cannot reach the daemon', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('for long is reported as not carried out', async () => {
+  it('is reported as not executed if it lasts', async () => {
     const scene = clientScene([{ kind: 'unreachable', match: { path: 'config' }, reason: 'No route to host' }]);
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'connect' });
@@ -75,7 +75,7 @@ describe('a proxy that cannot reach the daemon', () => {
     expect(scene.setting(VM, 'cores')).toBe('1');
   });
 
-  it('while the daemon restarts fails at once, and works when it is back', async () => {
+  it('fails immediately while the daemon restarts, and works when it is back', async () => {
     const scene = clientScene([{ kind: 'daemon-down', match: { method: 'PUT' }, at: 1, for_ms: 10_000 }]);
     await scene.run(async () => {
       const put = () => scene.vm(VM).config.put({ cores: 2 });
@@ -87,7 +87,7 @@ describe('a proxy that cannot reach the daemon', () => {
     });
   });
 
-  it('for a moment is bridged', async () => {
+  it('is bridged if it lasts for a moment', async () => {
     const scene = clientScene([{ kind: 'daemon-down', match: { method: 'PUT' }, at: 1, for_ms: 1_000 }]);
     await scene.run(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(scene.sent(PUT)).toBeGreaterThan(1);
@@ -133,7 +133,7 @@ describe('a refusal', () => {
     expect(scene.setting(VM, 'cores')).toBe('1');
   });
 
-  it('by something in front of the server tells a question from a change', async () => {
+  it('tells a read from a change if something in front of the server refused', async () => {
     const scene = clientScene([{ kind: 'refuse', status: 502, message: 'Bad Gateway', match: { path: 'config' } }]);
     expect((await scene.failure(() => scene.vm(VM).config.get())).code).toBe('UNREACHABLE');
     expect(isOutcomeUnknown(await scene.failure(() => scene.vm(VM).config.put({ cores: 2 })))).toBe(true);
@@ -143,7 +143,7 @@ describe('a refusal', () => {
 });
 
 describe('a ticket', () => {
-  it('that the server no longer accepts costs one new login, and the change happens once', async () => {
+  it('costs one new login if the server no longer accepts it, and the change happens once', async () => {
     const scene = clientScene([{ kind: 'ticket-expired', match: { path: 'clone' }, at: 1 }], { credentials: ROOT });
     await scene.run(async () => scene.pve.tasks.wait(await scene.vm(TEMPLATE).clone({ newid: 300 })));
     expect(scene.sent('POST /access/ticket')).toBe(2);
@@ -151,13 +151,13 @@ describe('a ticket', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('that is refused to many at once costs one new login for all of them', async () => {
+  it('costs one new login for all requests that were refused together', async () => {
     const scene = clientScene([{ kind: 'ticket-expired', match: { path: 'config' }, at: 1 }], { credentials: ROOT });
     await scene.run(() => Promise.all(Array.from({ length: 6 }, () => scene.vm(VM).config.get())));
     expect(scene.sent('POST /access/ticket')).toBe(2);
   });
 
-  it('that is refused however fresh it is ends with a login error', async () => {
+  it('ends with a login error if even a fresh one is refused', async () => {
     const scene = clientScene([{ kind: 'ticket-expired', match: { path: 'config' } }], { credentials: ROOT });
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'auth' });

@@ -121,7 +121,7 @@ function contentsOf(world: World): Set<string> {
 }
 
 describe('a storm', () => {
-  it(`of any of ${SEEDS} seeds ends, with our errors only, without secrets, doubles or left-overs`, async () => {
+  it(`ends with any of ${SEEDS} seeds, with our errors only, without secrets, duplicates or leftovers`, async () => {
     const failures: string[] = [];
     const struck = new Set<string>();
     const codes = new Set<string>();

@@ -10,7 +10,7 @@ const cloneAndWait =
     scene.pve.tasks.wait(await scene.vm(TEMPLATE).clone({ newid, full: true }));
 
 describe('a task', () => {
-  it('that fails ends the wait with its words and the last lines of its log', async () => {
+  it('ends the wait with its message and the last lines of its log if it fails', async () => {
     const scene = clientScene([
       { kind: 'task-fail', match: { task: 'qmclone' }, percent: 40, message: 'disk on fire', at: 1 },
     ]);
@@ -24,14 +24,14 @@ describe('a task', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('that warns is a success that brings its warnings along', async () => {
+  it('is a success with its warnings if it warns', async () => {
     const scene = clientScene([{ kind: 'task-warn', message: 'the moon is full', at: 1 }]);
     const result = await scene.run(cloneAndWait(scene));
     expect(result).toMatchObject({ outcome: 'warnings', warnings: 1, log: ['WARN: the moon is full'] });
     expect(scene.world.vms.has(300)).toBe(true);
   });
 
-  it('that is not known for a moment is waited for all the same', async () => {
+  it('is waited for although it is unknown for a moment', async () => {
     const scene = clientScene([{ kind: 'task-unknown', for_ms: 5_000, at: 1 }]);
     const result = await scene.run(cloneAndWait(scene));
     expect(result.outcome).toBe('ok');
@@ -39,14 +39,14 @@ describe('a task', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('that stays unknown is reported as vanished', async () => {
+  it('is reported as vanished if it stays unknown', async () => {
     const scene = clientScene([{ kind: 'task-unknown', for_ms: 3_600_000, at: 1 }]);
     const error = await scene.failure(cloneAndWait(scene));
     expect(error).toMatchObject({ family: 'task' });
     expect(error.code).toBe('TASK_VANISHED');
   });
 
-  it('that takes longer than allowed is left running', async () => {
+  it('is left running if it takes longer than allowed', async () => {
     const scene = clientScene([]);
     await scene.run(async () => {
       const upid = await scene.vm(TEMPLATE).clone({ newid: 300, full: true });
@@ -56,7 +56,7 @@ describe('a task', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('that another client stops ends the wait as a failure', async () => {
+  it('ends the wait as a failure if another client stops it', async () => {
     const scene = clientScene([]);
     const error = await scene.failure(async () => {
       const upid = await scene.vm(TEMPLATE).clone({ newid: 300, full: true });
@@ -82,7 +82,7 @@ describe('a task', () => {
     expect(scene.tasksOf('qmclone')).toBe(1);
   });
 
-  it('whose log cannot be read still tells how it ended', async () => {
+  it('still has an outcome if its log cannot be read', async () => {
     const scene = clientScene([
       { kind: 'task-fail', percent: 0, message: 'disk on fire', at: 1 },
       { kind: 'refuse', match: { path: 'tasks/*/log' } },
@@ -94,7 +94,7 @@ describe('a task', () => {
 });
 
 describe('a lock met inside a task', () => {
-  it('of the storage says that another client holds it, not that the task is broken', async () => {
+  it('says that another client holds the storage, not that the task is broken', async () => {
     const scene = clientScene([{ kind: 'storage-lock', storage: 'local', for_ms: 90_000, at: 1 }]);
     const error = await scene.failure(cloneAndWait(scene));
     expect(error).toMatchObject({ family: 'busy' });
@@ -103,7 +103,7 @@ describe('a lock met inside a task', () => {
     expect(scene.world.vms.has(300)).toBe(false);
   });
 
-  it('of the VM is the same', async () => {
+  it('says the same of a VM', async () => {
     const scene = clientScene([{ kind: 'stranger-lock', match: { path: 'start' }, at: 1, for_ms: 60_000 }]);
     const start = async () => scene.pve.tasks.wait(await scene.vm(VM).status.start());
     const error = await scene.failure(start);
@@ -116,7 +116,7 @@ describe('a lock met inside a task', () => {
     });
   });
 
-  it('of the configuration file is the same', async () => {
+  it('says the same of a configuration file', async () => {
     const scene = clientScene([{ kind: 'lock', match: { path: 'start' }, at: 1, for_ms: 30_000 }]);
     const error = await scene.failure(async () => scene.pve.tasks.wait(await scene.vm(VM).status.start()));
     expect(error).toMatchObject({ family: 'busy' });

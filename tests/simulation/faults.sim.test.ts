@@ -70,7 +70,7 @@ const CLONE = '/nodes/pve1/qemu/9001/clone';
 const cloneTo = (newid: number, name = 'copy') => ({ newid: String(newid), name, full: '1' });
 
 describe('connections', () => {
-  it('a cut before delivery loses the request', async () => {
+  it('lose the request if they are cut before delivery', async () => {
     const { run, ask, simulator } = scene([{ kind: 'cut-before', match: { path: 'config' }, at: 1 }]);
     await run(async () => {
       await expect(ask('PUT', CONFIG, { cores: '2' })).rejects.toBeInstanceOf(TransportFailure);
@@ -79,7 +79,7 @@ describe('connections', () => {
     });
   });
 
-  it('a cut after delivery loses only the answer', async () => {
+  it('lose only the answer if they are cut after delivery', async () => {
     const { run, ask, simulator } = scene([{ kind: 'cut-after', match: { method: 'PUT' }, at: 1 }]);
     await run(async () => {
       await expect(ask('PUT', CONFIG, { cores: '2' })).rejects.toBeInstanceOf(TransportFailure);
@@ -87,7 +87,7 @@ describe('connections', () => {
     });
   });
 
-  it('a proxy that cannot connect answers 595 and nothing happens', async () => {
+  it('are answered 595, and nothing happens, if the proxy cannot connect', async () => {
     const { run, ask, simulator } = scene([{ kind: 'unreachable', at: 1, reason: 'No route to host' }]);
     await run(async () => {
       expect(await ask('PUT', CONFIG, { cores: '2' })).toMatchObject({ status: 595, reason: 'No route to host' });
@@ -95,7 +95,7 @@ describe('connections', () => {
     });
   });
 
-  it('a proxy that gives up answers 596 after 30 s while the work continues', async () => {
+  it('are answered 596 after 30 s, while the work continues, if the proxy gives up', async () => {
     const { run, ask, simulator } = scene([{ kind: 'proxy-timeout', match: { path: 'clone' }, at: 1 }]);
     await run(async () => {
       expect(await ask('POST', CLONE, cloneTo(300))).toMatchObject({ status: 596, tookMs: 30_000 });
@@ -103,7 +103,7 @@ describe('connections', () => {
     });
   });
 
-  it('a refusal has the status and words of its rule', async () => {
+  it('are refused with the status and words of the rule', async () => {
     const { run, ask } = scene([{ kind: 'refuse', status: 503, message: 'too busy', every: 2 }]);
     await run(async () => {
       expect(await ask('GET', '/version')).toMatchObject({ status: 200 });
@@ -112,7 +112,7 @@ describe('connections', () => {
     });
   });
 
-  it('while the daemon is down its calls are refused and those of the proxy answered', async () => {
+  it('fail while the daemon is down, except those that the proxy answers', async () => {
     const { run, ask, clock } = scene([{ kind: 'daemon-down', at: 2, for_ms: 5_000 }]);
     await run(async () => {
       expect(await ask('PUT', CONFIG, { cores: '2' })).toMatchObject({ status: 200 });
@@ -125,7 +125,7 @@ describe('connections', () => {
     });
   });
 
-  it('an expired ticket stays refused and a new login works', async () => {
+  it('stay refused with an expired ticket until a new login', async () => {
     const { run, simulator, clock } = scene([{ kind: 'ticket-expired', at: 1 }]);
     const login = async () => {
       const answer = await simulator.handle({
@@ -154,7 +154,7 @@ describe('connections', () => {
 });
 
 describe('locks', () => {
-  it('a held VM lock makes a change wait, and fail when it takes too long', async () => {
+  it('make a change of the VM wait, and fail if it takes too long', async () => {
     const { run, ask } = scene([
       { kind: 'lock', match: { path: 'qemu/*/config' }, at: 1, for_ms: 4_000 },
       { kind: 'lock', match: { path: 'qemu/*/config' }, at: 2, for_ms: 20_000 },
@@ -170,7 +170,7 @@ describe('locks', () => {
     });
   });
 
-  it('a held storage lock makes a copy fail', async () => {
+  it('make a copy fail if the storage is locked', async () => {
     const { run, finish } = scene([{ kind: 'storage-lock', storage: 'local', for_ms: 60_000, at: 1 }]);
     await run(async () => {
       expect(await finish('POST', CLONE, cloneTo(300))).toBe(
@@ -179,7 +179,7 @@ describe('locks', () => {
     });
   });
 
-  it('a held lock of the user database makes its changes fail', async () => {
+  it('make changes of users fail if the user database is locked', async () => {
     const { run, ask } = scene([{ kind: 'users-lock', for_ms: 60_000, at: 1 }]);
     await run(async () => {
       expect(await ask('POST', '/access/users', { userid: 'new@pve' })).toMatchObject({
@@ -191,7 +191,7 @@ describe('locks', () => {
 });
 
 describe('tasks', () => {
-  it('a task fails at its percentage and cleans up as a real failure would', async () => {
+  it('fail at their percentage and clean up as a real failure would', async () => {
     const { run, finish, simulator } = scene([
       { kind: 'task-fail', match: { task: 'qmclone' }, percent: 40, message: 'disk on fire', at: 1 },
     ]);
@@ -206,7 +206,7 @@ describe('tasks', () => {
     });
   });
 
-  it('a task that fails at 0 % has done nothing, at 100 % everything', async () => {
+  it('have done nothing if they fail at 0 %, and everything at 100 %', async () => {
     const { run, finish, simulator } = scene([
       { kind: 'task-fail', percent: 0, at: 1 },
       // Not counted by this rule: the task that the one before it has struck.
@@ -220,7 +220,7 @@ describe('tasks', () => {
     });
   });
 
-  it('a task that warns ends with its number of warnings', async () => {
+  it('end with their number of warnings', async () => {
     const { run, finish } = scene([{ kind: 'task-warn', match: { task: 'qm*' }, at: 1 }]);
     await run(async () => {
       expect(await finish('POST', CLONE, cloneTo(300))).toBe('WARNINGS: 1');
@@ -228,7 +228,7 @@ describe('tasks', () => {
     });
   });
 
-  it('a task may be unknown for a moment after its start', async () => {
+  it('may be unknown for a moment after their start', async () => {
     const { run, ask, clock } = scene([{ kind: 'task-unknown', for_ms: 2_000, at: 1 }]);
     await run(async () => {
       const { data: upid } = await ask('POST', CLONE, cloneTo(300));
@@ -243,7 +243,7 @@ describe('tasks', () => {
 });
 
 describe('conditions of the cluster', () => {
-  it('a full disk fails what needs room, until there is room again', async () => {
+  it('include a full disk, which fails what needs room until there is room again', async () => {
     const { run, finish, clock } = scene([{ kind: 'disk-full', storage: 'local', at: 1, for_ms: 30_000 }]);
     await run(async () => {
       expect(await finish('POST', CLONE, cloneTo(300))).toMatch(
@@ -254,7 +254,7 @@ describe('conditions of the cluster', () => {
     });
   });
 
-  it('a silent agent answers again after its time', async () => {
+  it('include a silent agent, which answers again after its time', async () => {
     const { run, ask, finish, clock } = scene([{ kind: 'agent-silent', at: 2, for_ms: 20_000 }]);
     await run(async () => {
       expect(await finish('POST', '/nodes/pve1/qemu/9100/clone', cloneTo(300))).toBe('OK');
@@ -305,7 +305,7 @@ describe('strangers', () => {
 });
 
 describe('reserved names', () => {
-  it('fail-clone-… breaks off in the middle and leaves nothing', async () => {
+  it('make a clone fail half-way and leave nothing: fail-clone-…', async () => {
     const { run, finish, simulator } = scene([]);
     await run(async () => {
       expect(await finish('POST', CLONE, cloneTo(300, 'fail-clone-web'))).toBe(
@@ -316,7 +316,7 @@ describe('reserved names', () => {
     });
   });
 
-  it('locked-… cannot be changed, but deleted', async () => {
+  it('refuse every change but a deletion: locked-…', async () => {
     const { run, ask, finish } = scene([]);
     await run(async () => {
       expect(await finish('POST', CLONE, cloneTo(300, 'locked-db'))).toBe('OK');

@@ -56,7 +56,7 @@ async function sceneOf(stack: string): Promise<Scene> {
 }
 
 describe.each(['lab', 'edge'])('the state directory "%s" of version 0.1.0', (stack) => {
-  it('loads, every file of it', async () => {
+  it('loads with every file in it', async () => {
     const store = storeOf(stack);
     expect((await readState(store, stack)).stack).toBe(stack);
     for (const name of await listBackups(store)) {

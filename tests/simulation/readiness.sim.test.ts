@@ -64,7 +64,7 @@ describe('a cloud-init guest', () => {
     expect(readiness.addresses).toEqual({ net0: ['10.0.20.11'] });
   });
 
-  it('that has another address than the stack says is not ready, and the error names both', async () => {
+  it('is not ready if it has another address than the stack says, and the error names both', async () => {
     const { clock, start, wait } = bench();
     const failing = clock.run(async () => {
       await start();
@@ -80,7 +80,7 @@ describe('a cloud-init guest', () => {
     });
   });
 
-  it('without DHCP ends as NO_ADDRESS after its time, and is kept', async () => {
+  it('ends as NO_ADDRESS after its time without DHCP, and is kept', async () => {
     const { clock, start, wait, vmOf } = bench({ config: { net0: 'virtio=BC:24:11:00:01:91,bridge=vmbr1' } });
     const failing = clock.run(async () => {
       await start();
@@ -98,7 +98,7 @@ describe('a cloud-init guest', () => {
   });
 
   it.each(['silent-agent', 'never-boots', 'ubuntu-cloud'])(
-    'of the kind %s ends as AGENT_SILENT exactly when its time is up',
+    'ends as AGENT_SILENT exactly when its time is up: %s',
     async (guest) => {
       const { clock, start, wait, vmOf } = bench({ guest });
       let begun = 0;
@@ -131,7 +131,7 @@ describe('a cloud-init guest', () => {
     expect(traffic.agentRequests.length).toBeGreaterThan(30);
   });
 
-  it('without the agent switched on is not waited for for long', async () => {
+  it('is given up soon if its agent is not enabled', async () => {
     const { clock, start, wait, traffic } = bench({ config: { agent: '0' } });
     const failing = clock.run(async () => {
       await start();
@@ -144,7 +144,7 @@ describe('a cloud-init guest', () => {
     expect(traffic.agentRequests.length).toBeLessThan(10);
   });
 
-  it('that another client stops is given up soon after, long before the time limit', async () => {
+  it('is given up long before the time limit if another client stops it', async () => {
     const { clock, start, wait, pve } = bench({ guest: 'silent-agent' });
     let stoppedAt = 0;
     const failing = clock.run(async () => {
@@ -199,7 +199,7 @@ describe('a cloud-init guest', () => {
 describe('a guest that boots', () => {
   const quick = { quick: { boot_ms: 5_000, agent_ms: 500, network_ms: 1_000 } };
 
-  it('alone is asked by questions that the server holds until its agent is up', async () => {
+  it('gets calls that the server holds until its agent is up if it boots alone', async () => {
     const { clock, start, wait, traffic } = bench({ guest: 'quick', guests: quick });
     await clock.run(async () => {
       await start();
@@ -210,7 +210,7 @@ describe('a guest that boots', () => {
     expect(asked(traffic.requests)).not.toContain('qemu');
   });
 
-  it('beside another one is not asked anything before its card has sent something', async () => {
+  it('gets no call before its card has sent something if another guest boots too', async () => {
     const { clock, start, wait, traffic, vmids } = bench({ guest: 'quick', guests: quick, count: 2 });
     await clock.run(async () => {
       for (const vmid of vmids) await start(vmid);
@@ -264,7 +264,7 @@ describe('a guest that boots', () => {
     expect(clock.now() - processOf().startedAt).toBeLessThan(10_000);
   });
 
-  it('beside another one and sends nothing is asked all the same, though later', async () => {
+  it('gets a call later if it sends nothing beside another guest', async () => {
     const guests = { mute: { ...quick.quick, boot_ms: 20_000, network_ms: 3_600_000 } };
     const { clock, start, wait, traffic, vmids } = bench({ guest: 'mute', guests, count: 2 });
     const began = await clock.run(async () => {
@@ -277,7 +277,7 @@ describe('a guest that boots', () => {
     expect(clock.now() - began).toBeLessThan(25_000);
   });
 
-  it('with little time and no sign of life is asked within that time', async () => {
+  it('gets a call within its time if that is short and it sends nothing', async () => {
     const { clock, start, wait, traffic } = bench({ guest: 'silent-agent' });
     const failing = clock.run(async () => {
       await start();
@@ -287,7 +287,7 @@ describe('a guest that boots', () => {
     expect(traffic.agentRequests.length).toBeGreaterThan(0);
   });
 
-  it('without a card is asked at once', async () => {
+  it('gets a call immediately without a card', async () => {
     const { clock, start, wait, traffic } = bench({ guest: 'silent-agent' });
     const failing = clock.run(async () => {
       await start();
@@ -297,7 +297,7 @@ describe('a guest that boots', () => {
     expect(asked(traffic.requests)).not.toContain('qemu');
   });
 
-  it('among fifty of them costs the server one list for all, and not often', async () => {
+  it('costs the server one list for all fifty of them, and not often', async () => {
     const { clock, start, wait, traffic, vmids } = bench({ guest: 'never-boots', count: 50 });
     const began = await clock.run(async () => {
       for (const vmid of vmids) await start(vmid);
@@ -391,7 +391,7 @@ describe('a Talos guest', () => {
     expect(traffic.agentRequests).toEqual([]);
   });
 
-  it('whose API stays closed ends as PORT_CLOSED with the address', async () => {
+  it('ends as PORT_CLOSED with the address if its API stays closed', async () => {
     const { clock, start, wait } = bench({ guest: 'never-boots', config });
     const failing = clock.run(async () => {
       await start();
@@ -418,7 +418,7 @@ describe('a plain guest', () => {
     expect(traffic.agentRequests).toEqual([]);
   });
 
-  it('that does not run is given up after a minute', async () => {
+  it('is given up after a minute if it does not run', async () => {
     const { clock, wait } = bench();
     await expect(clock.run(() => wait({}))).rejects.toMatchObject({ code: 'NOT_RUNNING' });
     expect(clock.now()).toBeLessThan(Date.UTC(2026, 0, 1, 0, 1, 15));
@@ -462,7 +462,7 @@ describe('a plain guest', () => {
       { cloud_init: true },
       'for cloud-init to finish. The server answered 500: "Agent error: failed to open file',
     ],
-  ])('with %s is not ready, and the error says which and why', async (_name, ready, words) => {
+  ])('is not ready with %s, and the error says which and why', async (_name, ready, words) => {
     const { clock, start, wait } = bench();
     const failing = clock.run(async () => {
       await start();
@@ -485,20 +485,23 @@ describe('the service of the agent', () => {
     expect(progress.at(-1)).toBe('waiting for its service qemu-guest-agent to be active');
   });
 
-  it.each(['inactive', 'failed', 'activating'] as const)('that is %s is not ready, in its own words', async (state) => {
-    const guests = { odd: { agent_service: state } };
-    const { clock, start, wait } = bench({ guest: 'odd', guests });
-    const failing = clock.run(async () => {
-      await start();
-      return wait({ ready });
-    });
-    await expect(failing).rejects.toMatchObject({
-      code: 'CHECK_FAILED',
-      diagnostic: {
-        detail: `VM 401 on pve1: waited 2m 0s for its service qemu-guest-agent to be active. Its agent answers, but "systemctl is-active qemu-guest-agent" in the guest says "${state}". The VM is kept.`,
-      },
-    });
-  });
+  it.each(['inactive', 'failed', 'activating'] as const)(
+    'is not ready while it is %s, in its own words',
+    async (state) => {
+      const guests = { odd: { agent_service: state } };
+      const { clock, start, wait } = bench({ guest: 'odd', guests });
+      const failing = clock.run(async () => {
+        await start();
+        return wait({ ready });
+      });
+      await expect(failing).rejects.toMatchObject({
+        code: 'CHECK_FAILED',
+        diagnostic: {
+          detail: `VM 401 on pve1: waited 2m 0s for its service qemu-guest-agent to be active. Its agent answers, but "systemctl is-active qemu-guest-agent" in the guest says "${state}". The VM is kept.`,
+        },
+      });
+    },
+  );
 
   it('is not asked for unless the stack does', async () => {
     const { clock, start, wait, traffic } = bench();

@@ -40,7 +40,7 @@ const fixed = (request: WireRequest) => async () => request;
 const aClone = send('POST', `/nodes/${NODE}/qemu/${TEMPLATE}/clone`, { newid: NEW_ID });
 const aFullClone = send('POST', `/nodes/${NODE}/qemu/${TEMPLATE}/clone`, { newid: NEW_ID, full: 1 });
 
-describe('an operation on one thing looks at as many things in a world ten times as large', () => {
+describe('an operation on one thing', () => {
   it.each<[string, (ask: Ask) => Promise<WireRequest>]>([
     ['reading a configuration', fixed(get(`/nodes/${NODE}/qemu/1000/config`))],
     ['reading a state', fixed(get(`/nodes/${NODE}/qemu/1000/status/current`))],
@@ -51,7 +51,7 @@ describe('an operation on one thing looks at as many things in a world ten times
       'polling a task',
       async (ask) => get(`/nodes/${NODE}/tasks/${encodeURIComponent(String(await ask(aClone)))}/status`),
     ],
-  ])('%s', async (_name, prepare) => {
+  ])('costs the same in a world ten times as large: %s', async (_name, prepare) => {
     const small = await visitsOf(SMALL, prepare);
     expect(small).toBeLessThan(50);
     expect(await visitsOf(LARGE, prepare)).toBe(small);
@@ -61,19 +61,19 @@ describe('an operation on one thing looks at as many things in a world ten times
     ['a linked clone', fixed(aClone)],
     ['a full clone', fixed(aFullClone)],
     ['a destruction', fixed({ ...get(`/nodes/${NODE}/qemu/1001?purge=1`), method: 'DELETE' })],
-  ])('%s, up to the end of its task', async (_name, prepare) => {
+  ])('costs the same in a world ten times as large, up to the end of its task: %s', async (_name, prepare) => {
     const small = await visitsOf(SMALL, prepare);
     expect(await visitsOf(LARGE, prepare)).toBe(small);
   });
 });
 
-describe('a list looks at each VM a few times, however many there are', () => {
+describe('a list', () => {
   it.each([
     ['/cluster/resources', get('/cluster/resources')],
     ['/cluster/resources of a tenant', get('/cluster/resources', TENANT_AUTHORIZATION)],
     [`/nodes/${NODE}/qemu`, get(`/nodes/${NODE}/qemu`)],
     ['the content of a storage', get(`/nodes/${NODE}/storage/local/content`)],
-  ])('%s', async (_name, request) => {
+  ])('looks at each VM a few times, however many there are: %s', async (_name, request) => {
     const small = await visitsOf(SMALL, fixed(request));
     const large = await visitsOf(LARGE, fixed(request));
     expect(small).toBeGreaterThanOrEqual(SMALL);

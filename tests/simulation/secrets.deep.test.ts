@@ -123,7 +123,7 @@ describe('a sensitive value', () => {
     expect(files(on).length).toBeGreaterThan(8);
   });
 
-  it('that changed is planned as a change, and makes a plan file stale', async () => {
+  it('is planned as a change if it changed, and makes a plan file stale', async () => {
     const on = await open();
     await on.run((deps) => runApply(undefined, { yes: true }, deps));
     await on.run((deps) => runPlan({ out: 'plan.json' }, deps));

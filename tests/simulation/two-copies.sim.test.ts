@@ -80,7 +80,7 @@ describe('two copies of one stack', () => {
     }
   });
 
-  it('that both made a VM called web notice each other, with the way out', async () => {
+  it('notice each other if both created a VM called web, with the way out', async () => {
     const lab = await appliedAtOnce();
     await lab.run(async () => {
       const other = (await lab.onOther(() => lab.state())).vms['vm.web']?.vmid;

@@ -25,7 +25,7 @@ for (const kind of REAL_STORES) {
     afterAll(() => real.stop());
     const options = { shared: (clock: Parameters<RealStore['shared']>[0]) => real.shared(clock) };
 
-    it('a kill at any point of an apply is made good by the next run', async () => {
+    it('completes an apply in the next run after a kill at any point', async () => {
       const failures = await crashEverywhere({
         name: `apply, ${kind.name}`,
         from: undefined,
@@ -38,7 +38,7 @@ for (const kind of REAL_STORES) {
       expect(failures.slice(0, 20)).toEqual([]);
     });
 
-    it('a kill at any point of an update is made good by the next run', async () => {
+    it('completes an update in the next run after a kill at any point', async () => {
       const failures = await crashEverywhere({
         name: `update, ${kind.name}`,
         from: await fiveVms(),
@@ -51,7 +51,7 @@ for (const kind of REAL_STORES) {
       expect(failures.slice(0, 20)).toEqual([]);
     });
 
-    it('a kill at any point of a destroy is made good by the next run', async () => {
+    it('completes a destroy in the next run after a kill at any point', async () => {
       const failures = await crashEverywhere({
         name: `destroy, ${kind.name}`,
         from: await fiveVms(),
@@ -64,7 +64,7 @@ for (const kind of REAL_STORES) {
       expect(failures.slice(0, 20)).toEqual([]);
     });
 
-    it.each(STORM_SEEDS)('a storm of seed %i is survived', async (seed) => {
+    it.each(STORM_SEEDS)('survives a storm of seed %i', async (seed) => {
       expect((await storm(seed, options)).complaints).toEqual([]);
     });
   });

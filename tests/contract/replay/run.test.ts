@@ -46,7 +46,7 @@ describe('a step', () => {
     expect(result).toMatchObject({ ok: 1, total: 2, mismatches: [{ step: 'a' }] });
   });
 
-  it('that sleeps lets time pass', async () => {
+  it('lets time pass while it sleeps', async () => {
     const { elapsedMs } = await replay([{ id: 's', kind: 'sleep', ms: 2500 }], []);
     expect(elapsedMs).toBe(2500);
   });
@@ -67,7 +67,7 @@ describe('an awaited task', () => {
     expect(requests.at(-1)?.target).toMatch(/\/nodes\/pve1\/tasks\/UPID%3A.*\/log\?limit=0$/);
   });
 
-  it('that never stops is given up after five minutes', async () => {
+  it('is given up after five minutes if it never stops', async () => {
     const { result, elapsedMs } = await replay(steps, [UPID(1), { status: 'running' }]);
     expect(result.ok).toBe(1);
     expect(elapsedMs).toBeGreaterThan(300_000);
@@ -97,7 +97,7 @@ describe('an awaited task', () => {
 describe('parallel requests', () => {
   const requests = [request('a', 'won'), request('b', 'lost')];
 
-  it('each have their own answer unless the order is free', async () => {
+  it('have an answer each unless the order is free', async () => {
     const step: Step = { id: 'p', kind: 'parallel', requests };
     expect((await replay([step], ['won', 'lost'])).result.ok).toBe(1);
     expect((await replay([step], ['lost', 'won'])).result.ok).toBe(0);

@@ -17,7 +17,7 @@ describe.each(ONE_HOST)('an estate of another provider under $name $version', (h
   /** By one provider, or by both. */
   const isMadeHere = (name: string) =>
     name.split('-').every((word) => isHere(word) || !['bpg', 'telmate'].includes(word));
-  it.for(chosen)('%s is taken over', async (name, { skip }) => {
+  it.for(chosen)('is taken over: %s', async (name, { skip }) => {
     skip(!isMadeHere(name), 'its provider is not here');
     const result = await takeOver({ host, peers, estate: join(ESTATES, name, 'tree'), asRoot: name.endsWith('-root') });
     const { findings, planned, written, changedVms, plansAfter, leftOver, made } = result;

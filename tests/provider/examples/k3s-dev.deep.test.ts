@@ -158,7 +158,7 @@ describe.each(ONE_HOST)('the inputs of k3s-dev under $name', (host) => {
 
   afterAll(() => copy.close());
 
-  it.each(REFUSED)('%s = %s is refused before anything is made', async (name, value, message) => {
+  it.each(REFUSED)('are refused before anything is created: %s = %s', async (name, value, message) => {
     const refused = await copy.plan('-lock=false', `-var=${name}=${value.replace(/^"|"$/g, '')}`);
     expect(refused.code).toBe(1);
     const texts = refused.diagnostics.map(({ detail = '' }) => detail.replaceAll('\n', ' '));

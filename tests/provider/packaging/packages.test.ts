@@ -114,14 +114,14 @@ describe('the script form', () => {
   });
 });
 
-describe('a download', () => {
-  it('that is not what it was is refused', async () => {
+describe('a download for a package', () => {
+  it('is refused if its content has changed', async () => {
     const served = `data:application/octet-stream;base64,${Buffer.from('altered').toString('base64')}`;
     const expected = sha256(Buffer.from('genuine'));
     await expect(fetchDownload({ url: served, sha256: expected }, root)).rejects.toThrow(`not ${expected}`);
   });
 
-  it('that was kept and has been damaged is fetched again', async () => {
+  it('is repeated if the kept copy is damaged', async () => {
     const url = 'data:text/plain,genuine';
     const wanted = { url, sha256: sha256(Buffer.from('genuine')) };
     const directory = join(root, 'kept');
@@ -133,7 +133,7 @@ describe('a download', () => {
   });
 });
 
-it.runIf(has('tar'))('an npm package is read file by file', async () => {
+it.runIf(has('tar'))('reads an npm package file by file', async () => {
   const directory = await mkdtemp(join(root, 'npm-'));
   await writeFile(join(directory, 'one.txt'), 'x'.repeat(513));
   await writeFile(join(directory, 'two.txt'), '');

@@ -136,7 +136,7 @@ describe.each(HOSTS)('a converted configuration under $name $version', (host) =>
   it.each([
     ['bpg', BPG, 'proxmox_virtual_environment_vm', BPG_CONFIGURATION, { id: '410', vm_id: 410 }],
     ['Telmate', TELMATE, 'proxmox_vm_qemu', TELMATE_CONFIGURATION, { id: 'pve1/qemu/410', vmid: 410 }],
-  ])('from %s moves the VM and changes nothing', async (_, provider, type, configuration, attributes) => {
+  ])('moves the VM from %s and changes nothing', async (_, provider, type, configuration, attributes) => {
     const { changed, findings } = convertFiles(new Map([['main.tf', configuration]]));
     expect(findings.filter(({ kind }) => kind === 'left' || kind === 'review')).toEqual([]);
     for (const [path, text] of changed) await scene.workspace.write(path, text);

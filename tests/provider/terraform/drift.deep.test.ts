@@ -24,7 +24,7 @@ const FOREIGN: readonly [what: Record<string, string | number>, paths: readonly 
   [{ onboot: 0 }, ['on_boot']],
 ];
 
-describe.each(ONE_HOST)('what others change under $name $version', (host) => {
+describe.each(ONE_HOST)('drift under $name $version', (host) => {
   let scene: Scene;
 
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe.each(ONE_HOST)('what others change under $name $version', (host) => {
     expect(await scene.changes()).toEqual([]);
   });
 
-  it('a VM that was destroyed outside Terraform is created again', async () => {
+  it('creates a VM again that was destroyed outside Terraform', async () => {
     await scene.write(vm('web', { ...WEB, power: 'stopped' }));
     expect(problems(await scene.apply())).toEqual([]);
     await scene.outside.tasks.wait(await scene.outside.node('pve1').vm(410).destroy());
@@ -63,7 +63,7 @@ describe.each(ONE_HOST)('what others change under $name $version', (host) => {
     expect((await scene.plan()).code).toBe(0);
   });
 
-  it('a stranger under the id of our VM is an error, and is never destroyed', async () => {
+  it('reports an error if another VM has the id of ours, and never destroys it', async () => {
     await scene.write(vm('web', { ...WEB, power: 'stopped' }));
     expect(problems(await scene.apply())).toEqual([]);
     const pve1 = scene.outside.node('pve1');

@@ -23,7 +23,7 @@ let scene: Scene;
 afterEach(() => scene.close());
 
 describe.each(HOSTS)('a creation under $name $version', (host) => {
-  it.each(FAILURES)('that fails because %s is completed by the next apply', async (_, rule) => {
+  it.each(FAILURES)('is completed by the next apply after a failure because %s', async (_, rule) => {
     scene = await Scene.open({ host, faults: [rule] });
     await scene.write(vm('web', WEB));
     const failed = await scene.apply();
@@ -49,7 +49,7 @@ describe.each(HOSTS)('a creation under $name $version', (host) => {
   });
 });
 
-describe.each(ONE_HOST)('what a creation leaves under $name $version', (host) => {
+describe.each(ONE_HOST)('an unfinished change under $name $version', (host) => {
   it('is nothing where the clone itself fails, and the next apply begins afresh', async () => {
     scene = await Scene.open({ host, faults: [{ kind: 'task-fail', match: { task: 'qmclone' }, percent: 50 }] });
     await scene.write(vm('web', WEB));
@@ -143,7 +143,7 @@ describe.each(ONE_HOST)('what a creation leaves under $name $version', (host) =>
     expect([scene.ours(), (await scene.plan()).code]).toEqual([[left], 0]);
   });
 
-  it('a change that fails is not lost: the next plan shows the rest', async () => {
+  it('does not lose a change that fails: the next plan shows the rest', async () => {
     scene = await Scene.open({
       host,
       faults: [{ kind: 'refuse', match: { method: 'PUT', path: 'resize' }, at: 2, times: 99 }],

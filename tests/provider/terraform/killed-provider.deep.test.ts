@@ -129,7 +129,7 @@ describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $
     });
   }
 
-  it.each(MOMENTS)('$when leaves nothing that the next apply does not take up', async (moment) => {
+  it.each(MOMENTS)('leaves nothing that the next apply does not resume, $when', async (moment) => {
     await open(FILE);
     const before = await picture();
 
@@ -158,7 +158,7 @@ describe.skipIf(!hasProcesses).each(ONE_HOST)('a provider that is killed under $
     expect(await picture()).toEqual(before);
   });
 
-  it('while it restarts a group leaves one VM off, which comes back before another one goes down', async () => {
+  it('leaves one VM off in the restart of a group, which comes back before another one goes down', async () => {
     await open(groupOf('1GiB'));
     expect(problems(await workspace.apply())).toEqual([]);
     await workspace.write('main.tf', groupOf('2GiB'));

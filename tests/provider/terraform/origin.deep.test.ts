@@ -27,13 +27,13 @@ describe.each(HOSTS)('under $name $version', (host) => {
     return scene.configOf('web');
   }
 
-  it('a clone without a disk block keeps its disk and boots', async () => {
+  it('keeps the disk of a clone without a disk block, and the clone boots', async () => {
     const config = await applied({ memory: '8GiB' });
     expect(config.get('scsi0')).toContain('vm-401-disk-0');
     expect(scene.world.vms.get(401)?.process?.guest).toBeDefined();
   });
 
-  it('a boot order may name a NIC that only the template has, but no NIC that is removed', async () => {
+  it('accepts a boot order with a NIC that only the template has, and refuses one with a NIC that is removed', async () => {
     const config = await applied({ boot: ['scsi0', 'net0'] });
     expect(config.get('boot')).toBe('order=scsi0;net0');
     expect(config.get('net0')).toContain('bridge=vmbr0');
@@ -41,14 +41,14 @@ describe.each(HOSTS)('under $name $version', (host) => {
     expect(problems(await scene.plan()).join()).toMatch(/boot.*net0|net0.*boot/);
   });
 
-  it('a NIC has its id by its key, and another key is refused before anything happens', async () => {
+  it('takes the id of a NIC from its key, and refuses another key before anything happens', async () => {
     const config = await applied({ nics: { net1: { bridge: 'vmbr1' } } });
     expect(config.get('net1')).toContain('bridge=vmbr1');
     await scene.write(vm('web', { ...WEB, nics: { net: { bridge: 'vmbr1' } } }));
     expect(problems(await scene.plan())).toEqual([expect.stringMatching(/^error 14 .*net/)]);
   });
 
-  it('a lock after the clone delays the configuration and does not lose it', async () => {
+  it('delays the configuration at a lock after the clone, and does not lose it', async () => {
     const config = await applied({ memory: '8GiB', cpu: { cores: 4 } }, [
       { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 },
     ]);
@@ -58,7 +58,7 @@ describe.each(HOSTS)('under $name $version', (host) => {
     expect([launched?.get('memory'), launched?.get('cores')]).toEqual(['8192', '4']);
   });
 
-  it('a clone of 14 s is over when its task is', async () => {
+  it('ends a clone of 14 s when its task ends', async () => {
     await applied({ memory: '8GiB', timeouts: { clone: '2m' } });
     const [task] = [...scene.world.tasks.values()].filter(({ type }) => type === 'qmclone');
     expect(((task?.endedAt ?? 0) - (task?.startedAt ?? 0)) / 1000).toBeGreaterThan(10);

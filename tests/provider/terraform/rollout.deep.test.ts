@@ -37,7 +37,7 @@ function many(count: number, attributes: object = {}): string {
 }
 
 describe.each(ONE_HOST)('five VMs under $name $version', (host) => {
-  it.each([1, 3, 10])('with -parallelism=%i are made with a pause between them', async (parallelism) => {
+  it.each([1, 3, 10])('are created with a pause between them with -parallelism=%i', async (parallelism) => {
     scene = await Scene.open({ host, speed: SPEED });
     const rollout = { stagger: '30s', limits: { clones_per_node: 5, clones_per_storage: 5 } };
     await scene.workspace.write('main.tf', [settings({ rollout }), many(5)].join('\n'));
@@ -55,7 +55,7 @@ describe.each(ONE_HOST)('five VMs under $name $version', (host) => {
     [10, { clones_per_node: 5, clones_per_storage: 1 }, 1],
     [1, { clones_per_node: 5, clones_per_storage: 5 }, 1],
     [10, { clones_per_node: 5, clones_per_storage: 5 }, 5],
-  ])('with -parallelism=%i and %j are cloned at most %i at a time', async (parallelism, limits, most) => {
+  ])('are cloned at the limit with -parallelism=%i and %j: at most %i at a time', async (parallelism, limits, most) => {
     scene = await Scene.open({ host, world: slowWorld });
     // The first clones wait for each other at the server: so many are allowed, and the limits are not met by chance.
     let met = 0;

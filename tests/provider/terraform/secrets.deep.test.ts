@@ -28,7 +28,7 @@ describe.each(HOSTS)('a password under $name $version', (host) => {
     return `${plan}${await scene.file('terraform.tfstate')}`;
   }
 
-  it('that is found by reference is in neither plan nor state, and a new one is an update', async () => {
+  it('is in neither plan nor state if it is found by reference, and a new one is an update', async () => {
     const cloudInit = { user: 'ubuntu', password: { env: 'CI_PASSWORD' } };
     await scene.write(vm('web', { ...SMALL, guest: 'cloud-init', power: 'stopped', cloud_init: cloudInit }));
     const [first, second] = [{ CI_PASSWORD: SECRET }, { CI_PASSWORD: OTHER }];
@@ -49,7 +49,7 @@ describe.each(HOSTS)('a password under $name $version', (host) => {
     expect(problems(missing).join()).toContain('CI_PASSWORD');
   });
 
-  it('that is write-only is kept out of both, or refused where the host cannot do that', async () => {
+  it('is kept out of both if it is write-only, or refused where the host cannot do that', async () => {
     const isAble = host.name === 'terraform' && Number(host.version.split('.')[1]) >= 11;
     const variable = `variable "password" {\n  type = string\n  sensitive = true\n${isAble ? '  ephemeral = true\n' : ''}}\n`;
     const cloudInit = { user: 'ubuntu', password_wo: ref('var.password') };
@@ -69,7 +69,7 @@ describe.each(HOSTS)('a password under $name $version', (host) => {
     expect((await writtenDown()) + made.stdout + changed.stdout).not.toMatch(new RegExp(`${SECRET}|${OTHER}`));
   });
 
-  it('that the server repeats, with escape sequences, reaches neither diagnostics nor the log of the provider', async () => {
+  it("reaches neither diagnostics nor the provider's log if the server repeats it with escape sequences", async () => {
     await scene.close();
     const message = `cannot use ${SECRET} ${encodeURIComponent(SECRET)} \u001b]0;owned\u0007 \u202e`;
     scene = await Scene.open({

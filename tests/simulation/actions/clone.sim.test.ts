@@ -105,7 +105,7 @@ describe('the id of a clone', () => {
 });
 
 describe('a clone whose answer was lost', () => {
-  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('after %s is made exactly once', async (kind) => {
+  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('is made exactly once after %s', async (kind) => {
     const bench = new Bench([{ kind, match: { method: 'POST', path: 'clone' }, at: 1 }]);
     await bench.run('vm.clone', CLONE);
     expect(bench.tasks('qmclone')).toEqual(['OK']);
@@ -132,14 +132,14 @@ describe('a clone whose answer was lost', () => {
 });
 
 describe('a clone that meets a lock', () => {
-  it('on the source is tried again', async () => {
+  it('is retried if the lock is on the source', async () => {
     const bench = new Bench([{ kind: 'lock', match: { method: 'POST', path: 'clone' }, at: 1, for_ms: 2_000 }]);
     await bench.run('vm.clone', CLONE);
     expect(bench.tasks('qmclone')).toEqual([expect.stringContaining("can't lock file"), 'OK']);
     expect(bench.logs.some(({ message }) => message.includes('trying again in'))).toBe(true);
   });
 
-  it('on the storage, inside the task, is tried again', async () => {
+  it('is retried if the task met a lock on the storage', async () => {
     const rule = {
       kind: 'storage-lock',
       storage: 'local-lvm',
@@ -152,7 +152,7 @@ describe('a clone that meets a lock', () => {
     expect(bench.tasks('qmclone')).toEqual([expect.stringContaining('got timeout'), 'OK']);
   });
 
-  it('on the list of users, inside the task, is tried again', async () => {
+  it('is retried if the task met a lock on the list of users', async () => {
     const bench = new Bench([{ kind: 'users-lock', match: { path: 'clone' }, at: 1, for_ms: 40_000 }]);
     await bench.run('vm.clone', { ...CLONE, pool: 'lab' });
     expect(bench.tasks('qmclone').at(-1)).toBe('OK');
@@ -180,7 +180,7 @@ describe('a clone that fails', () => {
 describe('a clone that is not waited for to its end', () => {
   const slow: VmInputs['vm.clone'] = { ...CLONE, storage: 'nfs' };
 
-  it('because it takes too long continues on the server, and the next run attaches to it', async () => {
+  it('continues on the server after a timeout, and the next run attaches to it', async () => {
     const bench = new Bench();
     bench.timeouts = { ...bench.timeouts, cloneMs: 3_000 };
     expect(await bench.failure('vm.clone', slow)).toMatchObject({ code: 'TASK_TIMEOUT' });
@@ -192,7 +192,7 @@ describe('a clone that is not waited for to its end', () => {
     expect(recordedOf(bench)).toMatchObject({ phase: 'incomplete', vmid: 101 });
   });
 
-  it('because the run was stopped continues on the server, and the next run attaches to it', async () => {
+  it('continues on the server after the run was stopped, and the next run attaches to it', async () => {
     const bench = new Bench();
     const stopped = bench.clock.run(async () => {
       const cloning = bench.step('vm.clone', slow);

@@ -104,21 +104,27 @@ describe('a configuration write that goes wrong', () => {
   const write = { method: 'PUT', path: 'config' } as const;
   const post = { method: 'POST', path: 'config' } as const;
 
-  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('by %s is looked up, then finished', async (kind) => {
-    const bench = await cloned([{ kind, match: write, at: 1 }]);
-    await bench.run('vm.configure', { desired: DESIRED });
-    expect(bench.config('memory')).toBe('8192');
-    expect(bench.sent().slice(0, 2)).toEqual(['PUT /nodes/pve1/qemu/101/config', 'GET /nodes/pve1/qemu/101/pending']);
-  });
+  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)(
+    'is looked up after %s, then finished',
+    async (kind) => {
+      const bench = await cloned([{ kind, match: write, at: 1 }]);
+      await bench.run('vm.configure', { desired: DESIRED });
+      expect(bench.config('memory')).toBe('8192');
+      expect(bench.sent().slice(0, 2)).toEqual(['PUT /nodes/pve1/qemu/101/config', 'GET /nodes/pve1/qemu/101/pending']);
+    },
+  );
 
-  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('by %s never makes a disk twice', async (kind) => {
-    const bench = await cloned([{ kind, match: post, at: 1 }]);
-    await bench.run('vm.configure', { desired: desiredEntries({ scsi1: newDisk(2), memory: '4096' }) });
-    expect(bench.tasks('qmconfig')).toEqual(['OK']);
-    expect(volumesOf(bench)).toHaveLength(3);
-  });
+  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)(
+    'never creates a disk twice after %s',
+    async (kind) => {
+      const bench = await cloned([{ kind, match: post, at: 1 }]);
+      await bench.run('vm.configure', { desired: desiredEntries({ scsi1: newDisk(2), memory: '4096' }) });
+      expect(bench.tasks('qmconfig')).toEqual(['OK']);
+      expect(volumesOf(bench)).toHaveLength(3);
+    },
+  );
 
-  it('because another client changed the VM meanwhile is rebuilt, and that change is kept', async () => {
+  it('is rebuilt if another client changed the VM meanwhile, and keeps that change', async () => {
     const edit = { kind: 'stranger-edit', set: { tags: 'theirs' }, match: write, at: 1 } as const;
     const bench = await cloned([edit]);
     await bench.run('vm.configure', { desired: DESIRED });
@@ -126,7 +132,7 @@ describe('a configuration write that goes wrong', () => {
     expect(bench.config('memory')).toBe('8192');
   });
 
-  it('again and again because another client keeps changing the VM ends with that error', async () => {
+  it('ends with that error if another client keeps changing the VM', async () => {
     const bench = await cloned([
       { kind: 'stranger-edit', match: write },
       { kind: 'stranger-edit', match: write },
@@ -140,20 +146,20 @@ describe('a configuration write that goes wrong', () => {
     expect(await bench.failure('vm.configure', { desired: DESIRED })).toMatchObject({ code: 'CONFIG_CHANGED' });
   });
 
-  it('at a lock is tried again', async () => {
+  it('is retried at a lock', async () => {
     const bench = await cloned([{ kind: 'lock', match: write, at: 1, for_ms: 12_000 }]);
     await bench.run('vm.configure', { desired: DESIRED });
     expect(bench.config('memory')).toBe('8192');
     expect(bench.logs.some(({ message }) => message.includes('configure vm.web: busy'))).toBe(true);
   });
 
-  it('at the lock of a backup is tried again until the backup is over', async () => {
+  it('is retried at the lock of a backup until the backup is over', async () => {
     const bench = await cloned([{ kind: 'stranger-lock', match: write, at: 1, for_ms: 20_000 }]);
     await bench.run('vm.configure', { desired: DESIRED });
     expect(bench.config('memory')).toBe('8192');
   });
 
-  it('at a lock of the storage, inside the task, is tried again and leaves one disk', async () => {
+  it('is retried at a lock of the storage inside the task, and leaves one disk', async () => {
     const rule = { kind: 'storage-lock', storage: 'local-lvm', match: post, at: 1, for_ms: 12_000 } as const;
     const bench = await cloned([rule]);
     await bench.run('vm.configure', { desired: desiredEntries({ scsi1: newDisk(2), memory: '4096', cores: '3' }) });
@@ -225,12 +231,15 @@ describe('vm.resize', () => {
     expect(bench.writes()).toEqual([]);
   });
 
-  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('after %s ends with the wanted size', async (kind) => {
-    const bench = await cloned([{ kind, match: { path: 'resize' }, at: 1 }]);
-    await bench.run('vm.resize', { slot: 'scsi0', sizeBytes: 100 * GIB });
-    expect(bench.config('scsi0')).toContain('size=100G');
-    expect(bench.tasks('resize')).toEqual(['OK']);
-  });
+  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)(
+    'ends with the desired size after %s',
+    async (kind) => {
+      const bench = await cloned([{ kind, match: { path: 'resize' }, at: 1 }]);
+      await bench.run('vm.resize', { slot: 'scsi0', sizeBytes: 100 * GIB });
+      expect(bench.config('scsi0')).toContain('size=100G');
+      expect(bench.tasks('resize')).toEqual(['OK']);
+    },
+  );
 
   it('is rebuilt when another client changed the VM meanwhile', async () => {
     const bench = await cloned([{ kind: 'stranger-edit', match: { path: 'resize' }, at: 1 }]);

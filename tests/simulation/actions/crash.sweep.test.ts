@@ -38,7 +38,7 @@ async function uninterrupted(work: (bench: Bench) => Promise<void>, prepare?: (b
 }
 
 describe('a kill while a VM is made', () => {
-  it('at any point is made good by the next run', async () => {
+  it('is made good by the next run, at any point', async () => {
     const { points, bench: whole } = await uninterrupted(make);
     const expected = picture(whole);
     expect(points).toBeGreaterThan(50);
@@ -67,7 +67,7 @@ describe('a kill while a VM is made', () => {
 describe('a kill while a VM is destroyed', () => {
   const destroy = (bench: Bench) => bench.step('vm.destroy', { stop: 'stop' });
 
-  it('at any point is made good by the next run', async () => {
+  it('is made good by the next run, at any point', async () => {
     const { points } = await uninterrupted(destroy, make);
     expect(points).toBeGreaterThan(15);
     for (const killAt of pointsOf(points, 1)) {
@@ -140,7 +140,7 @@ const STORIES: readonly Story[] = [
 ];
 
 describe.each(STORIES)('a kill while a VM is $name', ({ prepare, work, once }) => {
-  it('at any point is made good by the next run', async () => {
+  it('is made good by the next run, at any point', async () => {
     const { points, bench: whole } = await uninterrupted(work, prepare);
     for (const killAt of pointsOf(points, 1)) {
       const bench = new Bench();
@@ -160,7 +160,7 @@ describe.each(STORIES)('a kill while a VM is $name', ({ prepare, work, once }) =
 });
 
 describe('a kill while a VM is restarted', () => {
-  it('between off and on says that it has to be started', async () => {
+  it('says between off and on that the VM has to be started', async () => {
     const restart = (bench: Bench) => bench.step('vm.restart', { reasons: ['memory'] });
     const { points } = await uninterrupted(restart, makeAndBoot);
     const outcomes = new Set<string>();

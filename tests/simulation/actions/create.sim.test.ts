@@ -52,7 +52,7 @@ describe('vm.create', () => {
     expect(bench.records.get(WEB)?.recorded?.phase).toBe('complete');
   });
 
-  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('after %s is made exactly once', async (kind) => {
+  it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)('creates exactly one VM after %s', async (kind) => {
     const bench = new Bench([{ kind, match: { method: 'POST', path: '/nodes/*/qemu' }, at: 1 }]);
     await bench.run('vm.create', INPUT);
     expect(bench.tasks('qmcreate')).toEqual(['OK']);

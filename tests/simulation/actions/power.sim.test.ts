@@ -69,7 +69,7 @@ describe('vm.start', () => {
     expect(warnings.map(({ message }) => message).join()).toContain('old machine version');
   });
 
-  it.each(LOST)('after %s runs, started once', async (kind) => {
+  it.each(LOST)('starts the VM once after %s', async (kind) => {
     const bench = await ready([{ kind, match: { path: 'start' }, at: 1 }]);
     await bench.run('vm.start', {});
     expect(bench.vm().process).toBeDefined();
@@ -97,7 +97,7 @@ describe('vm.start', () => {
 });
 
 describe('vm.stop', () => {
-  it.each(['shutdown', 'stop'] as const)('by %s ends with a stopped VM', async (how) => {
+  it.each(['shutdown', 'stop'] as const)('ends with a stopped VM by %s', async (how) => {
     const bench = await running();
     await bench.run('vm.stop', { how });
     expect(bench.vm().process).toBeUndefined();
@@ -110,7 +110,7 @@ describe('vm.stop', () => {
     expect(bench.writes()).toEqual([]);
   });
 
-  it.each(LOST)('after %s is stopped', async (kind) => {
+  it.each(LOST)('ends with a stopped VM after %s', async (kind) => {
     const bench = await running([{ kind, match: { path: 'shutdown' }, at: 1 }]);
     await bench.run('vm.stop', { how: 'shutdown' });
     expect(bench.vm().process).toBeUndefined();
@@ -214,7 +214,7 @@ describe('vm.destroy', () => {
     expect(bench.vm().process).toBeDefined();
   });
 
-  it.each(LOST)('after %s is gone, destroyed once', async (kind) => {
+  it.each(LOST)('destroys the VM once after %s', async (kind) => {
     const bench = await ready([{ kind, match: { method: 'DELETE' }, at: 1 }]);
     await bench.run('vm.destroy', { stop: 'stop' });
     expect(bench.world.vms.has(101)).toBe(false);
@@ -266,7 +266,7 @@ describe('vm.migrate', () => {
     expect(bench.records.get(WEB)?.recorded?.node).toBe('pve2');
   });
 
-  it.each(LOST)('after %s is there, moved once', async (kind) => {
+  it.each(LOST)('moves the VM once after %s', async (kind) => {
     const bench = await ready([{ kind, match: { path: 'migrate' }, at: 1 }]);
     await bench.run('vm.migrate', { target: 'pve2' });
     expect(bench.vm().node).toBe('pve2');

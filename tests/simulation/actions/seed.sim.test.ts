@@ -163,7 +163,7 @@ describe('a seed that has changed', () => {
     expect(recorded(bench)?.oldSeeds).toEqual([]);
   });
 
-  it('back to what it was uses the first file again', async () => {
+  it('uses the first file again if it is what it was at first', async () => {
     const bench = await cloned();
     await bench.clock.run(async () => {
       await seed(bench);
@@ -252,7 +252,7 @@ describe('a kill at any point', () => {
     await unseed(bench);
   }
 
-  it('of a change leaves the new seed in the drive and nothing else in the storage', async () => {
+  it('leaves the new seed of a change in the drive, and nothing else in the storage', async () => {
     const whole = await cloned();
     await whole.mortally(() => life(whole));
     expect(whole.points).toBeGreaterThan(30);
@@ -269,7 +269,7 @@ describe('a kill at any point', () => {
     }
   });
 
-  it('of a destroy leaves nothing in the storage', async () => {
+  it('leaves nothing of a destroyed VM in the storage', async () => {
     const end = (bench: Bench) => bench.step('vm.destroy', { stop: 'refuse' });
     const prepared = async () => {
       const bench = await cloned();

@@ -46,7 +46,7 @@ function volumesOf(bench: Bench, vmid: number): string[] {
 }
 
 describe('a storm', () => {
-  it.each(Array.from({ length: SEEDS }, (_, index) => index + 1))('of seed %i is survived', async (seed) => {
+  it.each(Array.from({ length: SEEDS }, (_, index) => index + 1))('is survived with seed %i', async (seed) => {
     const random = seededRandom(seed);
     const bench = new Bench(seededFaults(random.fork('faults')), String(seed));
     for (let attempt = 1; attempt <= 3; attempt++) {

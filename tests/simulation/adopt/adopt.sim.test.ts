@@ -82,7 +82,7 @@ describe('adopted VMs', () => {
     });
   });
 
-  it('that appeared since become the next member of their group, or a group of their own; comments stay', async () => {
+  it('become the next member of their group, or a new group, if they appeared since; comments stay', async () => {
     const lab = new StackScene();
     await lab.run(async () => {
       await lab.apply(stackOf(ESTATE));
@@ -142,7 +142,7 @@ describe('adopted VMs', () => {
     });
   });
 
-  it('of any shape have an empty plan, and nothing is written to them', async () => {
+  it('have an empty plan whatever their shape, and nothing is written to them', async () => {
     const failures: string[] = [];
     for (let seed = 1; seed <= byDepth(1, 1, 40); seed++) {
       const lab = new StackScene([], driftWorld);

@@ -57,7 +57,7 @@ async function adopted(lab: StackScene, ids: readonly [number, number]): Promise
 }
 
 describe('a random cluster', () => {
-  it('that a stack file made becomes nearly this file, and has an empty plan', async () => {
+  it('becomes nearly the stack file that created it, and has an empty plan', async () => {
     const failures: string[] = [];
     for (const [seed, size] of cases(1)) {
       const lab = new StackScene();
@@ -78,7 +78,7 @@ describe('a random cluster', () => {
     expect(failures).toEqual([]);
   });
 
-  it('that people made by hand has an empty plan, and no VM is left out without a reason', async () => {
+  it('has an empty plan if people created it by hand, and leaves no VM out without a reason', async () => {
     const failures: string[] = [];
     for (const [seed, size] of cases(101)) {
       const lab = new StackScene();

@@ -114,7 +114,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
   });
 
   describe('a template', () => {
-    it('that lost its disk is found before it is cloned', async () => {
+    it('is found before it is cloned if it has lost its disk', async () => {
       const world = changed(labWorld(), 9000, (config) => {
         config.set('unused0', (config.get('scsi0') ?? '').split(',')[0] ?? '');
         config.delete('scsi0');
@@ -125,7 +125,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       );
     });
 
-    it('whose volume is gone is found before it is cloned', async () => {
+    it('is found before it is cloned if its volume is gone', async () => {
       const world = changed(labWorld(), 9000, (config) => {
         config.set('scsi0', (config.get('scsi0') ?? '').replace('disk-0', 'disk-7'));
       });
@@ -134,7 +134,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
   });
 
   describe('the cluster', () => {
-    it('whose VMs have an address of the stack is reported', async () => {
+    it('is reported if one of its VMs has an address of the stack', async () => {
       const world = changed(labWorld(), 150, (config) => config.set('ipconfig0', 'ip=10.0.30.11/24'));
       expect(words(await visit(world, STACK()))).toEqual([
         'Everything that the file refers to exists, but an address is in use: see other VMs.',
@@ -142,7 +142,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       ]);
     });
 
-    it('that is too small is reported', async () => {
+    it('is reported if it is too small', async () => {
       const visited = await visit(labWorld(), STACK().replace('memory: 2GiB', 'memory: 900GiB'));
       expect(visited.of('capacity')).toMatchObject([
         { verdict: 'warning', words: expect.stringContaining('overcommitted') },

@@ -50,7 +50,7 @@ function sceneOn(version: string): Scene {
   });
 }
 
-it('a missing privilege refuses a plan on a release that is known', async () => {
+it('refuses a plan for a missing privilege on a release that is known', async () => {
   expect(await sceneOn('9.2.11').plan(STACK())).toMatchObject({
     kind: 'refused',
     problems: [{ code: 'PRIVILEGE_MISSING' }],

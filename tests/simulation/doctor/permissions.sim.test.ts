@@ -36,7 +36,7 @@ describe.each(SERVERS)('on $name', ({ world }) => {
       'a template by its id, and a storage',
       STACK().replace('template: ubuntu-24.04', 'template: 9000, storage: local-lvm'),
     ],
-  ])('roles made from the file alone, with %s, carry making, changing and destroying', async (_, stack) => {
+  ])('makes roles from the file alone, with %s, that are enough to create, change and destroy', async (_, stack) => {
     const { roles } = rolesFor(stack, version);
     const first = firstPicture(world);
     const granted = obey(first.world, pveumCommands(roles, { principal: PRINCIPAL }).join('\n'));
@@ -52,7 +52,7 @@ describe.each(SERVERS)('on $name', ({ world }) => {
     expect(destroyed.outcome).toBe('done');
   });
 
-  it('roles name no privilege that the release does not know', () => {
+  it('names no privilege in a role that the release does not know', () => {
     const known = privilegesOf({ version });
     const named = rolesFor(`${STACK()}    ready: { exec: [["true"]] }\n    startup: { order: 1 }\n`, version);
     const privileges = named.roles.roles.flatMap((role) => role.privileges);

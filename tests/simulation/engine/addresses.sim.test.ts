@@ -46,7 +46,7 @@ describe('a plan that gives a VM an address', () => {
     expect(details(await scene.plan(text))).toEqual([expect.stringContaining('fd00::9 of vm.web is already')]);
   });
 
-  it('only warns where the other VM is on another network', async () => {
+  it('warns only, where the other VM is on another network', async () => {
     const scene = sceneWith({ ipconfig0: 'ip=10.0.0.9/24', net0: 'virtio=BC:24:11:77:00:03,bridge=vmbr0,tag=30' });
     const end = await scene.plan(stack('10.0.0.9'));
     expect(warnings(end)).toEqual([expect.stringContaining('different networks (vmbr0 and vmbr0, VLAN 30)')]);
@@ -97,7 +97,7 @@ describe('a plan that gives a VM an address', () => {
 const SEEDED = '    cloud_init: { storage: local, user_data: { text: "#cloud-config" } }\n';
 
 describe('an address in the custom cloud-init files of a VM', () => {
-  it('of another stack is found through the guest agent while the VM runs', async () => {
+  it('is found through the guest agent while a VM of another stack runs', async () => {
     const other = new Scene();
     expect(failuresOf(await other.apply(stack('10.0.0.9', SEEDED, 'other')))).toEqual([]);
     const { world, now } = await other.snapshot();
@@ -107,7 +107,7 @@ describe('an address in the custom cloud-init files of a VM', () => {
     ]);
   });
 
-  it('of a VM that left the file is found in the state', async () => {
+  it('is found in the state for a VM that left the file', async () => {
     const scene = new Scene();
     expect(failuresOf(await scene.apply(stack('10.0.0.9', SEEDED)))).toEqual([]);
     const renamed = stack('10.0.0.9').replace('  web:', '  app:').replace('name: web-lab', 'name: app');

@@ -18,7 +18,7 @@ const OPERATIONS: readonly (readonly [string, Work, boolean])[] = [
   ['a destroy', (scene) => scene.destroy(FIVE_VMS), true],
 ];
 
-it.each(OPERATIONS)('%s is not affected by a clock that is set', async (_name, work, needsVms) => {
+it.each(OPERATIONS)('does not depend on the system clock: %s', async (_name, work, needsVms) => {
   const from: Snapshot | undefined = needsVms ? await fiveVms() : undefined;
   const begin = () => new Scene(from ? { from } : {});
   const calm = begin();
@@ -41,7 +41,7 @@ it.each(OPERATIONS)('%s is not affected by a clock that is set', async (_name, w
   expect(found.slice(0, 20)).toEqual([]);
 });
 
-it('a run keeps one time: the journal says how long its steps took, not how far the clock was set', async () => {
+it('keeps one time in a run: the journal says how long steps took, not how far the clock was set', async () => {
   const scene = new Scene();
   scene.onRequest = (line) => {
     if (/POST .*\/clone$/.test(line)) scene.ownClock.jump(HOUR_MS);

@@ -4,7 +4,7 @@ import { crashEverywhere, fiveVms } from './support/crash-everywhere.ts';
 import { complaintsAfterDestroy } from './support/invariants.ts';
 import { FIVE_VMS } from './support/stacks.ts';
 
-it('a kill at any point of a destroy is made good by the next destroy', async () => {
+it('completes a destroy in the next one after a kill at any point', async () => {
   const failures = await crashEverywhere({
     name: 'destroy',
     from: await fiveVms(),

@@ -18,7 +18,7 @@ const OURS = [401, 402, 404, 421, 431, 441, 451];
 /** Where a VM ends may depend on when the successor looked; that it left, and runs, may not. */
 const picture = (scene: Scene) => placesOf(scene, OURS).map((place) => place.replace(/ pve[2-5]/, ' elsewhere'));
 
-it('a kill at any point of a drain is made good by the next drain, and no VM moves twice or stays down', async () => {
+it('completes a drain in the next one after a kill at any point, and no VM moves twice or stays down', async () => {
   const from = await settled(STACK, (world) => {
     const { pve1 } = world.nodes as Record<'pve1', (typeof world.nodes)[string]>;
     const nodes = Object.fromEntries(

@@ -20,7 +20,7 @@ describe('a run that is killed', () => {
   const isLike = (scene: Scene, wanted: Readonly<Record<string, string>>) =>
     isDeepStrictEqual(resource(scene), wanted) ? [] : [`the resource is ${JSON.stringify(resource(scene))}`];
 
-  it('while it hands a VM over leaves nothing that the next run does not mend', async () => {
+  it('leaves nothing that the next run does not correct while it hands a VM over', async () => {
     const failures = await crashEverywhere({
       name: 'hand over',
       from: undefined,
@@ -34,7 +34,7 @@ describe('a run that is killed', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('while it changes a resource leaves nothing that the next run does not mend', async () => {
+  it('leaves nothing that the next run does not correct while it changes a resource', async () => {
     const begun = new Scene();
     expect(failuresOf(await begun.apply(MANAGED))).toEqual([]);
     await begun.clock.advance(120_000);

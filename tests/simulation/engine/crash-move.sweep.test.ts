@@ -17,7 +17,7 @@ vms:
     disks: { scsi1: { storage: ${storage}, size: 2GiB } }
 `;
 
-it('a kill at any point of a disk move loses no volume, leaves none behind, and the next run finishes it', async () => {
+it('loses and leaves no volume after a kill at any point of a disk move, and the next run finishes it', async () => {
   const scene = new Scene();
   expect(failuresOf(await scene.apply(stack('local-lvm')))).toEqual([]);
   await scene.clock.advance(120_000);

@@ -42,7 +42,7 @@ describe('a kill at any point', () => {
     from = await scene.snapshot();
   });
 
-  it('of snapshot create is made good by typing it again, and takes no second snapshot', async () => {
+  it('is made good by the same snapshot create again, which takes no second snapshot', async () => {
     const failures = await crashEverywhere({
       name: 'snapshot create',
       from,
@@ -58,7 +58,7 @@ describe('a kill at any point', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('of rollback is made good by typing it again, with the VM running', async () => {
+  it('is made good by the same rollback again, with the VM running', async () => {
     const scene = new Scene({ from });
     expect(failuresOf(await scene.snapshots(BEFORE, CREATE))).toEqual([]);
     expect(failuresOf(await scene.apply(AFTER))).toEqual([]);
@@ -74,7 +74,7 @@ describe('a kill at any point', () => {
     expect(failures.slice(0, 20)).toEqual([]);
   });
 
-  it('of an apply that takes a snapshot first leaves exactly one snapshot, of the VM before the change', async () => {
+  it('leaves exactly one snapshot of an apply that takes one first, of the VM before the change', async () => {
     const failures = await crashEverywhere({
       name: 'apply with a snapshot',
       from,

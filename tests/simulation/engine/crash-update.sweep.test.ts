@@ -4,7 +4,7 @@ import { crashEverywhere, fiveVms } from './support/crash-everywhere.ts';
 import { complaintsAfter } from './support/invariants.ts';
 import { FIVE_VMS_CHANGED } from './support/stacks.ts';
 
-it('a kill at any point of an apply that changes five VMs is made good by the next run', async () => {
+it('completes a change of five VMs in the next run after a kill at any point', async () => {
   const failures = await crashEverywhere({
     name: 'update',
     from: await fiveVms(),

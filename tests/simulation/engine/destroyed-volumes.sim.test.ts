@@ -33,19 +33,19 @@ async function made(): Promise<Scene> {
 }
 
 describe('the volumes that a plan destroys', () => {
-  it('of a replacement are all volumes of the VM, also of a disk that left the file', async () => {
+  it('are all volumes of a replaced VM, also that of a disk that left the file', async () => {
     const scene = await made();
     const [[kind = '', ...slots] = []] = volumes(await scene.plan(stack(''), { replace: ['vm.web'] }));
     expect(kind).toBe('replace');
     expect(slots).toEqual(expect.arrayContaining([expect.stringMatching(/^scsi0 /), 'scsi1 2']));
   });
 
-  it('of a removed disk are that volume alone', async () => {
+  it('are that volume alone for a removed disk', async () => {
     const scene = await made();
     expect(volumes(await scene.plan(stack('scsi1: { remove: true }')))).toEqual([['update', 'scsi1 2']]);
   });
 
-  it('of a destroy, and of a VM that left the file, are all of them; none while it is kept', async () => {
+  it('are all of them for a destroy and for a VM that left the file, and none while it is kept', async () => {
     const scene = await made();
     const other = WITH_DATA.replace('  web:', '  app:').replace('name: web', 'name: app').replace('420', '421');
     expect(volumes(await scene.plan(other)).at(-1)).toEqual(['keep']);

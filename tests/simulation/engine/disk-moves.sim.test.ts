@@ -101,7 +101,7 @@ describe('a disk on another storage', () => {
     await isSettled(scene, text);
   });
 
-  it('of a linked clone becomes a full copy, and the plan says so', async () => {
+  it('becomes a full copy for a linked clone, and the plan says so', async () => {
     const linked = (disks: string) =>
       stack(disks).replace('storage: local-lvm }\n    cloud', 'mode: linked }\n    cloud');
     const scene = await made(linked('disks: { scsi0: { size: 20GiB } }'));
@@ -119,7 +119,7 @@ describe('drives that move only while the VM is off', () => {
   it.each([
     ['the TPM state', TPM, 'tpmstate0', 'tpm.storage'],
     ['the cloud-init drive', CLOUD_INIT, 'ide2', 'cloud_init.storage'],
-  ])('%s waits for a restart that is allowed, and the plan says so', async (_, text, slot, field) => {
+  ])('wait for a restart that is allowed, and the plan says so: %s', async (_, text, slot, field) => {
     const scene = await made();
     const waiting = await scene.plan(text);
     expect(stepsOf(waiting)).toEqual([]);

@@ -68,7 +68,7 @@ function saysHowToContinue(end: RunEnd): boolean {
   );
 }
 
-it('a full disk at any write of an apply loses nothing', async () => {
+it('loses nothing if the disk is full at any write of an apply', async () => {
   const found = await fullEverywhere({
     name: 'apply',
     from: undefined,
@@ -79,7 +79,7 @@ it('a full disk at any write of an apply loses nothing', async () => {
   expect(found.slice(0, 20)).toEqual([]);
 });
 
-it('a full disk at any write of an update loses nothing', async () => {
+it('loses nothing if the disk is full at any write of an update', async () => {
   const found = await fullEverywhere({
     name: 'update',
     from: await fiveVms(),
@@ -90,7 +90,7 @@ it('a full disk at any write of an update loses nothing', async () => {
   expect(found.slice(0, 20)).toEqual([]);
 });
 
-it('a full disk at any write of a destroy loses nothing', async () => {
+it('loses nothing if the disk is full at any write of a destroy', async () => {
   const found = await fullEverywhere({
     name: 'destroy',
     from: await fiveVms(),

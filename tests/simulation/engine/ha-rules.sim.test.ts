@@ -199,7 +199,7 @@ describe('rules and VMs of others', () => {
     expect(rulesIn(made.world)).toEqual(['control-apart negative: vm:160 vm:161']);
   });
 
-  it('with a name like ours, but without our comment, refuse the plan', async () => {
+  it('refuse the plan if a rule has a name like ours without our comment', async () => {
     const made = await applied(stack(control()));
     const [rule] = made.world.ha.rules.values();
     if (rule)
@@ -268,7 +268,7 @@ describe('a rule that the present places contradict', () => {
 });
 
 describe('a token', () => {
-  it('that may not read the rules is told that they are not kept, and sends none', async () => {
+  it('is told that rules are not kept if it may not read them, and sends none', async () => {
     const { Deploy = [] } = LAB_WORLD.roles ?? {};
     const roles = { ...LAB_WORLD.roles, Deploy: Deploy.filter((privilege) => privilege !== 'Sys.Audit') };
     const { secret } = LAB_WORLD.users?.['deploy@pve']?.tokens?.ci ?? {};
@@ -289,7 +289,7 @@ describe('a token', () => {
   });
 });
 
-it('rules that an earlier state of the stack made are ours as long as VMs of ours are in them', async () => {
+it('keeps rules that an earlier state of the stack made as long as VMs of ours are in them', async () => {
   const text = stack(control());
   const made = await applied(text);
   const [rule] = made.world.ha.rules.values();

@@ -48,7 +48,7 @@ async function killedWaiting(scene: Scene, work: () => ReturnType<Scene['apply']
   scene.abandonLock();
 }
 
-it('a DELETE that arrives late does not destroy the VM which the next run made under the same id', async () => {
+it('does not destroy the VM that the next run created under the same id by a DELETE that arrives late', async () => {
   const { scene, isHeld } = holdDelete();
   expect(failuresOf(await scene.apply(STACK))).toEqual([]);
   await killedWaiting(scene, () => scene.destroy(STACK), isHeld);
@@ -59,7 +59,7 @@ it('a DELETE that arrives late does not destroy the VM which the next run made u
   expect(scene.tasks('qmdestroy')).toEqual(['OK']);
 });
 
-it('a DELETE without an answer is waited for before the same run uses the id again', async () => {
+it('waits for a DELETE without an answer before the same run uses the id again', async () => {
   let lost = 0;
   const scene: Scene = new Scene({
     disguise: (transport) => ({

@@ -29,7 +29,7 @@ const refused = {
 } as const;
 
 describe('a login that is lost while a task runs', () => {
-  it.each(TASKS)('in %s is reported, and the next run waits for its %s', async (action, wanted, lasting) => {
+  it.each(TASKS)('is reported in %s, and the next run waits for its %s', async (action, wanted, lasting) => {
     const scenario = SCENARIOS[action];
     if (!scenario) throw new Error(`there is no scenario for ${action}`);
     const from = await beginningOf(scenario);

@@ -109,12 +109,12 @@ const APPLY: Operation = {
   tasks: ['qmclone', 'resize', 'qmconfig', 'qmstart'],
 };
 
-describe.each<Successor>(['here', 'there'])('a store that is lost, and a next run %s,', (successor) => {
-  it('at any request of an apply', async () => {
+describe.each<Successor>(['here', 'there'])('a store that is lost before a next run %s', (successor) => {
+  it('loses nothing at any request of an apply', async () => {
     expect((await lostEverywhere(APPLY, successor)).slice(0, 20)).toEqual([]);
   });
 
-  it('at any request of an update', async () => {
+  it('loses nothing at any request of an update', async () => {
     const found = await lostEverywhere(
       {
         name: 'update',
@@ -128,7 +128,7 @@ describe.each<Successor>(['here', 'there'])('a store that is lost, and a next ru
     expect(found.slice(0, 20)).toEqual([]);
   });
 
-  it('at any request of a destroy', async () => {
+  it('loses nothing at any request of a destroy', async () => {
     const found = await lostEverywhere(
       {
         name: 'destroy',

@@ -39,7 +39,7 @@ describe('a device named by its address', () => {
     expect(await plan(ONE)).toMatchObject({ plan: { steps: [] } });
   });
 
-  it('in the same place of two nodes shares one mapping', async () => {
+  it('shares one mapping with a device in the same place of another node', async () => {
     const { apply, mappings, scene: at } = bench();
     expect(failuresOf(await apply(TWO))).toEqual([]);
     expect(mappings()).toEqual({ [MAPPING]: [entry('pve1'), entry('pve2')] });
@@ -85,7 +85,7 @@ describe('a device named by its address', () => {
     expect(at.writes()).toEqual([]);
   });
 
-  it('given to two VMs is refused with both lines', async () => {
+  it('is refused with both lines if two VMs have it', async () => {
     const { apply, scene: at } = bench();
     const end = await apply(stack(vm('gpu', 'pve1', '0000:01:00', 401), vm('other', 'pve1', '01:00.1', 402)));
     if (end.kind !== 'refused') throw new Error('not refused');
@@ -153,7 +153,7 @@ describe('making a mapping', () => {
     expect(failuresOf(exhausted).join()).toContain('CLUSTER_LOCKED');
   });
 
-  it('of which the answer is lost is looked up, and not repeated', async () => {
+  it('is looked up and not repeated if its answer is lost', async () => {
     const {
       apply,
       mappings,
@@ -170,7 +170,7 @@ describe('making a mapping', () => {
 
 describe('trouble with the connection', () => {
   it.each(['unreachable', 'proxy-timeout', 'cut-before', 'cut-after', 'daemon-down'] as const)(
-    'of the kind %s while a mapping is read and made is survived or said, and mended by the next apply',
+    'is survived or reported while a mapping is read and created, and corrected by the next apply: %s',
     async (kind) => {
       let strikes = 0;
       for (const at of [1, 2, 3, 4]) {

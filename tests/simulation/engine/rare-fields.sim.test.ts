@@ -263,7 +263,7 @@ const RAW: readonly (readonly [key: string, value: string | number])[] = [
 ];
 
 describe('a raw key without a field', () => {
-  it.each(RAW)('%s: %s is written once, and then the plan is empty', async (key, value) => {
+  it.each(RAW)('is written once, and then the plan is empty: %s: %s', async (key, value) => {
     const credentials = passwordCredentials({ username: 'root@pam', password: 'proxwright' });
     const scene = new Scene({ world: driftWorld, credentials });
     const written = stack(`extra: { ${key}: ${JSON.stringify(value)} }`);

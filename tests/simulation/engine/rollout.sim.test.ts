@@ -125,7 +125,7 @@ describe('the failure of one VM', () => {
 });
 
 describe('Ctrl-C', () => {
-  it.each([500, 1_500, 3_000, 6_000])('after %i ms stops cleanly, and the next run resumes', async (afterMs) => {
+  it.each([500, 1_500, 3_000, 6_000])('stops cleanly after %i ms, and the next run resumes', async (afterMs) => {
     const scene = new Scene();
     const before = beforehand(scene);
     const end = await scene.together(async () => {

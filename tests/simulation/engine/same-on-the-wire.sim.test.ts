@@ -16,7 +16,7 @@ vms:
     nics: { net0: { bridge: vmbr0, mac: "${mac}" } }
 `;
 
-it('tags in another order or case, and a MAC address in another case, are no change', async () => {
+it('plans no change for tags in another order or case, and for a MAC address in another case', async () => {
   const scene = new Scene();
   expect(failuresOf(await scene.apply(stack('prod, web', 'BC:24:11:AA:BB:CC')))).toEqual([]);
   for (const text of [stack('web, prod', 'BC:24:11:AA:BB:CC'), stack('Web, PROD', 'bc:24:11:aa:bb:cc')]) {

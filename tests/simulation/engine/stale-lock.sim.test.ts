@@ -172,7 +172,7 @@ describe('a lock on an existing VM', () => {
     ['snapshot-delete', 'qm unlock 401'],
     ['rollback', 'qm unlock 401'],
     ['suspended', 'qm resume 401'],
-  ])('that no task holds is a warning of the plan and ends the wait at once: %s', async (name, command) => {
+  ])('is a warning of the plan and ends the wait immediately if no task holds it: %s', async (name, command) => {
     const scene = await made();
     lock(scene, 401, name);
     const planned = await scene.plan(CHANGED);
@@ -197,7 +197,7 @@ describe('a lock on an existing VM', () => {
     expect(await scene.apply(CHANGED)).toMatchObject(DONE);
   });
 
-  it('that a task holds is waited for, and the task is named', async () => {
+  it('is waited for while a task holds it, and the task is named', async () => {
     const scene = await made();
     const vm = scene.world.vms.get(401);
     if (vm) lockVm(scene.simulator.runtime, vm, 'backup', 120_000);

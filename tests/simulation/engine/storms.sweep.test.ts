@@ -15,7 +15,7 @@ const PLACES = [1, 2, 3];
 const TRIED_PLACES = PLACES.slice(0, byDepth(1, 3));
 
 describe('every kind of trouble', () => {
-  it.each(Object.keys(SCENARIOS))('in %s is survived or said, and mended afterwards', async (action) => {
+  it.each(Object.keys(SCENARIOS))('is survived or reported in %s, and corrected by the next run', async (action) => {
     const failures: string[] = [];
     const empty: string[] = [];
     for (const kind of FAULT_KINDS.filter((each) => isPossible(each, action))) {
@@ -33,15 +33,15 @@ describe('every kind of trouble', () => {
   });
 });
 
-describe('what a run is excused from getting through by itself', () => {
-  it.each(EXCUSED)('%s in %s still needs the excuse', async (kind, action) => {
+describe('an excuse for a run that fails', () => {
+  it.each(EXCUSED)('is still needed: %s in %s', async (kind, action) => {
     const ends = await Promise.all(PLACES.map((at) => cell(kind, action, at)));
     expect(ends.some(({ strikes, isSurvived }) => strikes > 0 && !isSurvived)).toBe(true);
   });
 });
 
 describe('a storm', () => {
-  it(`of any of ${SEEDS} seeds is survived`, async () => {
+  it(`is survived with any of ${SEEDS} seeds`, async () => {
     const failures: string[] = [];
     const struck = new Set<string>();
     const codes = new Set<string>();

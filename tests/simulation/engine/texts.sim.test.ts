@@ -28,7 +28,7 @@ const TEXTS = [
 ];
 
 describe('a description', () => {
-  it.each(TEXTS)('%j is applied, with and without the ownership line, and the next plan is empty', async (text) => {
+  it.each(TEXTS)('is applied with and without the ownership line, and the next plan is empty: %j', async (text) => {
     for (const more of ['', ', ownership: off']) {
       const stack = stackWith(`description: ${JSON.stringify(text)}${more}`);
       const scene = new Scene();
@@ -50,7 +50,7 @@ describe('a description', () => {
 
 describe('a value on one line', () => {
   it.each(['cloud_init: { user: "bob " }', 'cloud_init: { user: " bob" }', 'extra: { startdate: " now " }'])(
-    '%s is applied, and the next plan is empty',
+    'is applied, and the next plan is empty: %s',
     async (lines) => {
       const scene = new Scene();
       expect(failuresOf(await scene.apply(stackWith(lines)))).toEqual([]);

@@ -119,7 +119,7 @@ describe.each<Trouble>(['refuses connections', 'stays silent'])('a server that %
   });
 });
 
-it('a server that was never reached is not waited for', async () => {
+it('does not wait for a server that was never reached', async () => {
   const { line, scene } = sceneWith('refuses connections');
   line.lostAt = 0;
   expect(await scene.apply(FOUR)).toMatchObject({ kind: 'failed', problem: { code: 'UNREACHABLE' } });

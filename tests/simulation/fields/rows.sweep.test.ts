@@ -4,8 +4,8 @@ import { VM_FIELD_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
 import { isReference } from './api-truth.ts';
 import { BOUND_PATHS, rowProblems } from './row-problems.ts';
 
-describe('the row of', () => {
-  it.each(BOUND_PATHS)('%s is true', async (path) => {
+describe('a field row', () => {
+  it.each(BOUND_PATHS)('is true of %s', async (path) => {
     expect(await rowProblems(path)).toEqual([]);
   });
 });

@@ -99,7 +99,7 @@ describe.each(STORIES)(
       return bench;
     }
 
-    it('at any point is made good by the next run', async () => {
+    it('is made good by the next run, at any point', async () => {
       const whole = await prepared();
       await whole.mortally(() => work(whole));
       const { points } = whole;

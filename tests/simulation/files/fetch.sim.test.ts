@@ -99,7 +99,7 @@ describe('an image that is not there', () => {
 });
 
 describe('an image that is there', () => {
-  it('and is the one we left is looked at once', async () => {
+  it('is looked at once if it is the one we left', async () => {
     const bench = new FileBench();
     await bench.run('image.fetch', FETCH);
     bench.requests.length = 0;
@@ -107,7 +107,7 @@ describe('an image that is there', () => {
     expect(bench.sent()).toEqual(['GET /pve1/storage/local/content']);
   });
 
-  it('and unknown is compared by the server, without a download', async () => {
+  it('is compared by the server, without a download, if it is unknown', async () => {
     const bench = new FileBench();
     await bench.run('image.fetch', FETCH);
     bench.files.clear();
@@ -117,7 +117,7 @@ describe('an image that is there', () => {
     expect(bench.files.get(KEY)).toMatchObject({ sha256: SHA256, sizeBytes: 300_000_000 });
   });
 
-  it('and wrong is reported, not changed and not recorded as ours', async () => {
+  it('is reported, not changed and not recorded as ours if it is wrong', async () => {
     const bench = new FileBench();
     await strangerFetches(bench);
     const before = bench.volume();
@@ -129,7 +129,7 @@ describe('an image that is there', () => {
     expect(bench.files.size).toBe(0);
   });
 
-  it('and wrong is replaced on request', async () => {
+  it('is replaced on request if it is wrong', async () => {
     const bench = new FileBench();
     await strangerFetches(bench);
     await bench.run('image.fetch', { ...FETCH, replace: true });
@@ -138,7 +138,7 @@ describe('an image that is there', () => {
     expect(bench.tasks('imgdel')).toEqual(['OK']);
   });
 
-  it('and right is not replaced although that was asked for', async () => {
+  it('is not replaced, even on request, if it is right', async () => {
     const bench = new FileBench();
     await bench.run('image.fetch', FETCH);
     bench.files.clear();
@@ -168,7 +168,7 @@ describe('an image that is there', () => {
     expect(bench.volume()?.sizeBytes).toBe(300_000_000);
   });
 
-  it('and cannot be compared is used with a warning, or downloaded again on request', async () => {
+  it('is used with a warning if it cannot be compared, or downloaded again on request', async () => {
     const bench = new FileBench();
     await strangerFetches(bench);
     await bench.run('image.fetch', PLAIN);
@@ -180,7 +180,7 @@ describe('an image that is there', () => {
     expect(bench.files.get(KEY)).toMatchObject({ sizeBytes: 300_000_000 });
   });
 
-  it('from another URL, without a sum, is another image', async () => {
+  it('is another image if it comes from another URL without a checksum', async () => {
     const bench = new FileBench();
     await bench.run('image.fetch', PLAIN);
     const moved = { ...PLAIN, url: 'https://images.example/newer.qcow2' };
@@ -218,7 +218,7 @@ describe('a download that fails', () => {
     ['no room', fullStorage, {}, 'NO_SPACE', 'pvesm status --storage local'],
   ];
 
-  it.each(cases)('(%s) says what to do, and leaves nothing behind', async (_, makeBench, input, code, hint) => {
+  it.each(cases)('says what to do, and leaves nothing behind: %s', async (_, makeBench, input, code, hint) => {
     const bench = makeBench();
     const error = await bench.failure('image.fetch', { ...FETCH, ...input });
     expect({ code: error.code, address: error.diagnostic.where?.address }).toEqual({ code, address: 'image.noble' });
@@ -227,7 +227,7 @@ describe('a download that fails', () => {
     expect(bench.files.size).toBe(0);
   });
 
-  it('because its worker was killed is simply started again', async () => {
+  it('is started again if its worker was killed', async () => {
     const bench = new FileBench([{ kind: 'task-fail', match: { task: 'download' }, percent: 60, times: 1 }]);
     expect((await bench.failure('image.fetch', FETCH)).code).toBe('TASK_FAILED');
     expect(bench.volume()).toBeUndefined();
@@ -235,7 +235,7 @@ describe('a download that fails', () => {
     expect(bench.volume()?.sizeBytes).toBe(300_000_000);
   });
 
-  it('because of a missing privilege is reported with that privilege', async () => {
+  it('is reported with the missing privilege', async () => {
     const bench = new FileBench([
       {
         kind: 'refuse',
@@ -249,7 +249,7 @@ describe('a download that fails', () => {
     expect(bench.files.size).toBe(0);
   });
 
-  it('because the storage does not accept such files is reported in the words of the server', async () => {
+  it('is reported in the words of the server if the storage does not accept such files', async () => {
     const bench = new FileBench();
     const error = await bench.failure('image.fetch', { ...FETCH, storage: 'local-lvm' });
     expect(error.diagnostic.detail).toContain('not a file based storage');
@@ -277,13 +277,13 @@ describe('an answer that is lost', () => {
     expect(bench.files.get(KEY)).not.toHaveProperty('incomplete');
   });
 
-  it('of a download that was never begun is no harm', async () => {
+  it('does no harm if the download was never begun', async () => {
     const bench = new FileBench([{ kind: 'cut-before', match: { path: '*/download-url' }, at: 1 }]);
     await bench.run('image.fetch', PLAIN);
     expect(bench.tasks('download')).toEqual(['OK']);
   });
 
-  it('of a download that has ended meanwhile, without a sum, is known to be ours', async () => {
+  it('does not hide that a download without a checksum, which has ended meanwhile, is ours', async () => {
     const bench = new FileBench([{ kind: 'proxy-timeout', match: { path: '*/download-url' }, at: 1 }]);
     await bench.run('image.fetch', PLAIN);
     expect(bench.tasks('download')).toEqual(['OK']);

@@ -57,7 +57,7 @@ describe('a file that another stack fetched while ours was dead', () => {
     expect(bench.files.get(KEY)).toMatchObject({ foreign: true });
   });
 
-  it('by a run of ours whose answer was lost is ours, also when its task has ended by then', async () => {
+  it('is ours if a run of ours lost the answer, also when its task has ended by then', async () => {
     for (let point = 1; ; point++) {
       const bench = new FileBench();
       bench.killAt = point;

@@ -46,7 +46,7 @@ describe('an image that we send', () => {
     expect(percents).toEqual([...new Set(percents)].sort((a, b) => a - b));
   });
 
-  it('for another node than the one that was asked arrives there', async () => {
+  it('arrives on another node than the one that was asked', async () => {
     const bench = new FileBench();
     await bench.run('image.send', { ...SEND, node: 'pve2' });
     expect(bench.volume('pve2')?.sizeBytes).toBe(BYTES.byteLength);
@@ -73,7 +73,7 @@ describe('an image that we send', () => {
     expect(sumThere(bench)).toBe(SHA256);
   });
 
-  it('of the same length as what is there is taken for it, with a warning', async () => {
+  it('is taken for a file of the same length that exists, with a warning', async () => {
     const bench = new FileBench();
     await strangerSends(bench, OTHER);
     await bench.run('image.send', SEND);
@@ -81,7 +81,7 @@ describe('an image that we send', () => {
     expect(bench.logs.filter((line) => line.startsWith('warn'))).toEqual([expect.stringContaining('not compared')]);
   });
 
-  it('that has changed since is reported, and uploaded on request', async () => {
+  it('is reported if it has changed since, and uploaded on request', async () => {
     const bench = new FileBench();
     await bench.run('image.send', SEND);
     bench.source = bytesSource(OTHER);
@@ -90,7 +90,7 @@ describe('an image that we send', () => {
     expect(sumThere(bench)).toBe(sha256Of(OTHER));
   });
 
-  it('that cannot be prepared sends nothing', async () => {
+  it('is not sent at all if it cannot be prepared', async () => {
     const bench = new FileBench();
     bench.source = {
       prepare: async () => {
@@ -124,7 +124,7 @@ describe('an image that we send', () => {
     expect(bench.files.size).toBe(0);
   });
 
-  it('that finds no room says that /var/tmp needs some too', async () => {
+  it('reports that /var/tmp needs room too if there is none', async () => {
     const bench = new FileBench([{ kind: 'disk-full', match: { path: '*/upload' }, storage: 'local', at: 1 }]);
     const error = await bench.failure('image.send', SEND);
     expect(error).toMatchObject({
@@ -137,7 +137,7 @@ describe('an image that we send', () => {
     expect(sumThere(bench)).toBe(SHA256);
   });
 
-  it('that breaks off while it replaces another says that the old one is gone', async () => {
+  it('reports that the old one is gone if the upload that replaces it breaks off', async () => {
     const bench = new FileBench([{ kind: 'disk-full', match: { path: '*/upload' }, storage: 'local', at: 2 }]);
     await strangerSends(bench, SHORTER);
     const error = await bench.failure('image.send', { ...SEND, replace: true });
@@ -147,7 +147,7 @@ describe('an image that we send', () => {
     expect(bench.files.size).toBe(0);
   });
 
-  it('that is refused while it replaces another leaves the old one, and the memory of it', async () => {
+  it('leaves the old one, and its record, if the upload that replaces it is refused', async () => {
     const bench = new FileBench();
     await bench.run('image.send', SEND);
     const before = bench.files.get(KEY);
@@ -166,7 +166,7 @@ describe('an image that we send', () => {
     expect(bench.tasks('imgcopy')).toEqual(['OK']);
   });
 
-  it('over a line that stalls for good is given up within its time', async () => {
+  it('is given up within its time if the connection stalls for good', async () => {
     const bench = new FileBench([{ kind: 'upload-stall', percent: 50, for_ms: 100 * 3_600_000 }]);
     bench.timeouts = { ...bench.timeouts, imageMs: 600_000 };
     const before = bench.clock.now();
@@ -177,7 +177,7 @@ describe('an image that we send', () => {
     expect(sumThere(bench)).toBe(SHA256);
   });
 
-  it.each(['pve1', 'pve2'])('to %s whose answer is lost is looked for, not sent twice', async (node) => {
+  it.each(['pve1', 'pve2'])('is looked up and not sent twice if %s does not answer', async (node) => {
     const bench = new FileBench([{ kind: 'cut-after', match: { path: '*/upload' }, at: 1 }]);
     // The copy takes a while, wherever its task runs.
     Object.assign(bench.world.storages.get('local') ?? {}, { bandwidthBytesPerSecond: 50_000 });

@@ -14,7 +14,7 @@ import { TOKEN } from './bench.ts';
 const PIECE = Buffer.alloc(256 * 1024, 'disk');
 const SIZE_BYTES = 64 * 1024 ** 2;
 
-it('a stream of 64 MiB arrives unchanged, and its progress is reported', async () => {
+it('sends a stream of 64 MiB unchanged, and reports its progress', async () => {
   const simulator = createSimulator({ world: defaultWorld(), clock: systemClock, random: seededRandom('tls') });
   const server = await serveSimulator(simulator, { host: '127.0.0.1', port: 0 });
   const pve = createPve({

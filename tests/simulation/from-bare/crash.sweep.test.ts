@@ -95,7 +95,7 @@ const STORIES: readonly Story[] = [
   },
 ];
 
-it.each(STORIES)('$name: a kill at any point is made good by the next run', async (story) => {
+it.each(STORIES)('resumes in the next run after a kill at any point: $name', async (story) => {
   const failures = await crashes(story);
   expect(failures.slice(0, 20)).toEqual([]);
 });

@@ -155,7 +155,7 @@ describe('an image that was there before', () => {
 describe('a download that fails', () => {
   const { gone, cut, refused } = WELL_KNOWN_URLS;
   it.each([gone, cut, refused])(
-    '%s is said, nothing is begun, and a later apply with a better one succeeds',
+    'is reported before anything begins, and a later apply with a better one succeeds: %s',
     async (url) => {
       const { scene, before } = begin();
       const end = await scene.apply(cloudStack({ url }));
@@ -177,13 +177,13 @@ describe('a download that fails', () => {
     }
   });
 
-  it('that resumes after an interruption succeeds', async () => {
+  it('succeeds if it resumes after an interruption', async () => {
     const { scene, before } = begin({ faults: [{ kind: 'download-fail', how: 'cut-once', at: 1 }] });
     expect(failuresOf(await scene.apply(CHECKED))).toEqual([]);
     expect(await complaintsAfter(scene, CHECKED, before)).toEqual([]);
   });
 
-  it('that lasts longer than is allowed is left to itself, and taken up by the next apply', async () => {
+  it('continues on the server if it takes longer than allowed, and the next apply waits for it', async () => {
     const text = PLAIN.replace('timeouts: {', 'timeouts: { image: 1m,');
     const { scene, before } = begin({ faults: [{ kind: 'download-stall', at: 1, for_ms: 300_000 }] });
     const end = await scene.apply(text);
@@ -211,7 +211,7 @@ describe('an image that is sent from here', () => {
     { kind: 'upload-cut', at: 1 },
     { kind: 'upload-stall', at: 1 },
     { kind: 'task-fail', at: 1, match: { task: 'imgcopy' } },
-  ] as const)('after $kind the next apply has it', async (rule) => {
+  ] as const)('is there after the next apply, whatever the first one met: $kind', async (rule) => {
     const { scene, before } = begin({ sources, faults: [rule] });
     await scene.apply(SENT);
     expect(scene.faults.strikes).toHaveLength(1);
@@ -219,7 +219,7 @@ describe('an image that is sent from here', () => {
   });
 });
 
-it('an image that no machine uses is transferred to the nodes that it names', async () => {
+it('transfers an image that no VM uses to the nodes that it names', async () => {
   const text = `
 version: 1
 stack: lab
@@ -232,7 +232,7 @@ images:
   expect(await complaintsAfterDestroy(scene, text, before)).toEqual([]);
 });
 
-it('an image on shared storage is known to the whole cluster when the node that transferred it is offline', async () => {
+it('knows an image on shared storage when the node that transferred it is offline', async () => {
   const text = `
 version: 1
 stack: lab

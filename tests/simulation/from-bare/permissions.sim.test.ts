@@ -33,7 +33,7 @@ const LIVES = [
 ];
 
 describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
-  it.each(LIVES)('the roles of $name carry making, changing and destroying', async ({ text, changed }) => {
+  it.each(LIVES)('makes roles for $name that are enough to create, change and destroy', async ({ text, changed }) => {
     const { roles, notes } = rolesFor(text, version);
     expect(notes).toEqual([]);
     const first = firstPicture({ ...BARE_WORLD, version });
@@ -50,7 +50,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
   });
 });
 
-it('what an image asks for is asked for its own storage and node, and no more', () => {
+it('asks for the privileges of an image on its own storage and node, and no others', () => {
   const acl = rolesFor(cloudStack({ vms: '  web: { name: web, vmid: 101 }' }), '9.2').roles.acl.map(({ path }) => path);
   expect(acl).toEqual(expect.arrayContaining(['/storage/local', '/storage/tank', '/nodes/vmhost']));
   expect(acl).not.toContain('/storage');

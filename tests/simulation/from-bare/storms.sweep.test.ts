@@ -6,7 +6,7 @@ import { storm } from './support/storm.ts';
 const SEEDS = byDepth(3, Number(process.env.PROXWRIGHT_STORMS ?? 32));
 const FROM = Number(process.env.PROXWRIGHT_STORMS_FROM ?? 1);
 
-it(`a storm of any of ${SEEDS} seeds is survived`, async () => {
+it(`survives a storm of any of ${SEEDS} seeds`, async () => {
   const failures: string[] = [];
   const struck = new Map<string, number>();
   const codes = new Set<string>();

@@ -80,20 +80,20 @@ describe('a changed recipe', () => {
     ).toEqual(disks);
   });
 
-  it('once more builds a third version, and everything goes with destroy --all', async () => {
+  it('builds a third version if it changes once more, and destroy --all removes everything', async () => {
     const { scene, before } = await standing();
     for (const text of [CHANGED, AGAIN]) expect(failuresOf(await scene.apply(text))).toEqual([]);
     expect(await complaintsAfter(scene, AGAIN, before, { retired: 2 })).toEqual([]);
     expect(await complaintsAfterDestroy(scene, AGAIN, before)).toEqual([]);
   });
 
-  it('back to the first recipe is a new version as well', async () => {
+  it('is a new version if it is the first recipe again', async () => {
     const { scene, before } = await standing();
     for (const text of [CHANGED, TEXT]) expect(failuresOf(await scene.apply(text))).toEqual([]);
     expect(await complaintsAfter(scene, TEXT, before, { retired: 2 })).toEqual([]);
   });
 
-  it('while a changed one is half built: that one goes, and the first version keeps the name until the last is done', async () => {
+  it('drops a half-built version of the recipe before, and the first version keeps the name until the last is done', async () => {
     const { scene } = await standing();
     await scene.apply(CHANGED);
     for (let killAt = 30; killAt <= scene.points.length; killAt += 9) {
@@ -111,7 +111,7 @@ describe('a changed recipe', () => {
     }
   });
 
-  it('of a retired version nothing is deleted without --allow-delete, and nothing that linked clones rest on', async () => {
+  it('deletes no retired version without --allow-delete, and none that linked clones use', async () => {
     const { scene, before } = await standing();
     expect(failuresOf(await scene.apply(CHANGED))).toEqual([]);
     // It was asked for, and stays all the same: that is no failure.
@@ -139,8 +139,8 @@ describe('a template that is replaced on request', () => {
   });
 });
 
-describe('what others did', () => {
-  it('a template that was deleted outside Proxwright is built again', async () => {
+describe('drift', () => {
+  it('builds a template again that was deleted outside Proxwright', async () => {
     const { scene, before } = await standing(FULL);
     remove(scene, 9000);
     const end = await scene.plan(FULL);
@@ -148,14 +148,14 @@ describe('what others did', () => {
     expect(await complaintsAfter(scene, FULL, before)).toEqual([]);
   });
 
-  it('one that has taken the place of another, and was deleted, is built again beside that one', async () => {
+  it('builds a deleted template again beside the version that it replaced', async () => {
     const { scene, before } = await standing();
     expect(failuresOf(await scene.apply(CHANGED))).toEqual([]);
     remove(scene, 9002);
     expect(await complaintsAfter(scene, CHANGED, before, { retired: 1 })).toEqual([]);
   });
 
-  it('an unfinished template that was converted by hand is finished', async () => {
+  it('finishes an unfinished template that was converted by hand', async () => {
     const whole = new Scene({ world: hostWorld });
     await whole.apply(TEXT);
     const killAt =
@@ -174,7 +174,7 @@ describe('what others did', () => {
     expect(await complaintsAfter(scene, TEXT, before)).toEqual([]);
   });
 
-  it('a VM that has the name is not touched', async () => {
+  it('does not touch a VM that has the name', async () => {
     const scene = new Scene({ world: hostWorld });
     edit(scene, 9001, (values) => values.set('name', 'ubuntu'));
     const before = strangersPicture(scene.world);
@@ -185,12 +185,12 @@ describe('what others did', () => {
     expect(strangersPicture(scene.world)).toBe(before);
   });
 
-  it('an id that another guest has is reported with the template', async () => {
+  it('reports an id that another guest has, with the template', async () => {
     const scene = new Scene({ world: hostWorld });
     expect(codesOf(await scene.apply(TEXT.replace('vmid: 9000', 'vmid: 150')))).toEqual(['VMID_TAKEN']);
   });
 
-  it('the name of a finished template is theirs to change: it is found by its id, and stays as it is', async () => {
+  it('finds a renamed template by its id, and leaves the new name', async () => {
     const { scene } = await standing();
     edit(scene, 9000, (values) => values.set('name', 'renamed'));
     await scene.clock.advance(60_000);
@@ -199,7 +199,7 @@ describe('what others did', () => {
     expect(kindsOf(end)).toEqual({});
   });
 
-  it('an id that was recycled is noticed', async () => {
+  it('notices an id that was reused', async () => {
     const { scene } = await standing(FULL);
     edit(scene, 9000, (values) => values.set('smbios1', 'uuid=99999999-0000-4000-8000-000000000000'));
     expect(codesOf(await scene.apply(cloudStack({ mode: 'full', cores: 4 })))).toEqual(['NOT_OURS']);
@@ -217,7 +217,7 @@ describe('a template of another stack', () => {
   }
   const template = (scene: Scene) => JSON.stringify([...(scene.world.vms.get(9000)?.config.current ?? [])]);
 
-  it('that was made from the same recipe is cloned, and never touched', async () => {
+  it('is cloned, and never touched, if it was made from the same recipe', async () => {
     const scene = await elsewhere();
     const before = template(scene);
     const end = await scene.apply(OTHER);
@@ -230,7 +230,7 @@ describe('a template of another stack', () => {
     expect(scene.wireViolations).toEqual([]);
   });
 
-  it('that was made from another recipe is not touched, and said', async () => {
+  it('is reported, and not touched, if it was made from another recipe', async () => {
     const scene = await elsewhere();
     expect(codesOf(await scene.apply(OTHER.replace('cores: 2', 'cores: 8')))).toEqual(['NOT_OURS']);
     expect(scene.writes()).toEqual([]);
@@ -257,7 +257,7 @@ describe('a lost state', () => {
 });
 
 describe('an installation', () => {
-  it('that does not end in time is reported; a later apply continues to wait and does not start it again', async () => {
+  it('is reported if it does not end in time; a later apply continues to wait and does not start it again', async () => {
     const text = talosStack().replace('install: { timeout: 30m }', 'install: { timeout: 10s }');
     const scene = new Scene({ world: hostWorld });
     const before = strangersPicture(scene.world);
@@ -268,7 +268,7 @@ describe('an installation', () => {
     expect(await complaintsAfter(scene, text, before)).toEqual([]);
   });
 
-  it('that another client stopped does not count as finished; it is rebuilt on request', async () => {
+  it('does not count as finished if another client stopped it; it is rebuilt on request', async () => {
     const text = talosStack().replace('install: { timeout: 30m }', 'install: { timeout: 10s }');
     const scene = new Scene({ world: hostWorld });
     const before = strangersPicture(scene.world);
@@ -290,7 +290,7 @@ describe('an installation', () => {
     expect(await complaintsAfter(scene, patient, before)).toEqual([]);
   });
 
-  it('that is over when the run which began it was killed at once is not begun again', async () => {
+  it('is not begun again if it ended after the run that began it was killed', async () => {
     const whole = new Scene({ world: hostWorld });
     await whole.apply(talosStack());
     const killAt = whole.points.indexOf('after POST /nodes/vmhost/qemu/9000/status/start') + 1;
@@ -307,7 +307,7 @@ describe('an installation', () => {
   });
 });
 
-it('an installation under way is broken off where its recipe changes, and nothing of it is left', async () => {
+it('stops an installation whose recipe changes, and leaves nothing of it', async () => {
   const whole = new Scene({ world: hostWorld });
   await whole.apply(talosStack());
   const begun = whole.points.findIndex((point) => point.startsWith('after append learned template.talos-base/install'));
@@ -342,7 +342,7 @@ vms:
   });
 });
 
-it('a template that says nothing of its boot order boots from its disk, as Proxmox finds it', async () => {
+it('lets a template without a boot order boot from its disk, as Proxmox finds it', async () => {
   const text = TEXT.replace('    boot: [scsi0]\n', '');
   const scene = new Scene({ world: hostWorld });
   const before = strangersPicture(scene.world);
@@ -350,7 +350,7 @@ it('a template that says nothing of its boot order boots from its disk, as Proxm
 });
 
 describe('--only', () => {
-  it('a VM brings its template and its image along, and nothing else', async () => {
+  it('includes the template and the image of a VM, and nothing else', async () => {
     const text = cloudStack({
       vms: `  web: { name: web, vmid: 101 }
   other: { name: other, vmid: 102 }`,
@@ -370,7 +370,7 @@ describe('--only', () => {
     });
   });
 
-  it('an image alone brings nothing else', async () => {
+  it('includes nothing else with an image', async () => {
     const scene = new Scene({ world: hostWorld });
     const end = await scene.apply(TEXT, { only: ['image.noble'] });
     expect(failuresOf(end)).toEqual([]);

@@ -28,7 +28,7 @@ ${more}`;
 const phase = (...vms: string[]) => ({ kind: 'apply' as const, stack: stackOf(vms.join('')) });
 
 describe.each(SERVERS)('on $name', ({ world }) => {
-  it('a token that sees nothing is reported once, with commands after which the same plan passes', async () => {
+  it('reports a token that sees nothing once, with commands after which the same plan passes', async () => {
     const given = phase(vm('web'), vm('db'));
     const end = await runPhase(firstPicture(world), given, { grants: [] });
     expect(end.problems).toHaveLength(1);
@@ -39,7 +39,7 @@ describe.each(SERVERS)('on $name', ({ world }) => {
     expect(again.outcome).toBe('done');
   });
 
-  it('a token that does not see a storage, or a template, gets the commands for it', async () => {
+  it('prints the commands for a storage or template that the token does not see', async () => {
     const given = phase(vm('web'));
     const first = await runPhase(firstPicture(world), given, { execute: false });
     const grants = exactGrants(first.check?.requirements ?? []);
@@ -54,7 +54,7 @@ describe.each(SERVERS)('on $name', ({ world }) => {
     }
   });
 
-  it('a token that sees a tag in use which it is not offered knows that it is reserved', async () => {
+  it('knows that a tag is reserved if a VM has it and the token is not offered it', async () => {
     const tagged = firstPicture(world);
     // The template has it, and the VM is to lose it.
     tagged.world.datacenter.set('registered-tags', 'ubuntu');

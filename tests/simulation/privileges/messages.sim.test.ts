@@ -120,7 +120,7 @@ describe('a token that was given nothing', () => {
 });
 
 describe('several VMs', () => {
-  it('that lack the same are one message', async () => {
+  it('are one message if they lack the same privilege', async () => {
     const given = phase(...[401, 402, 404, 405, 406, 407, 408].map((vmid) => vm(`web${vmid}`, vmid)));
     const grants = await exactly(given);
     const end = await runPhase(FROM, given, { grants: grants.filter(({ privilege }) => privilege !== 'VM.PowerMgmt') });
@@ -180,7 +180,7 @@ describe('tags', () => {
     ]);
   });
 
-  it('that are reserved ask for Sys.Modify where the token may read that they are', async () => {
+  it('need Sys.Modify if they are reserved and the token may read that', async () => {
     const grants = [...(await exactly(given)), { privilege: 'Sys.Audit', path: '/', propagate: false }];
     const end = await runPhase(reserving, given, { grants });
     expect(end.outcome).toBe('refused');

@@ -67,7 +67,7 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
     };
 
     it.each(scenario.phases.map((phase, index) => ({ phase, index })))(
-      '$phase.name with exactly the computed rights',
+      'passes $phase.name with exactly the computed rights',
       async ({ phase, index }) => {
         const { from, grants, readGrants } = await phaseOf(index);
         const end = await runPhase(from, phase, { grants: [...readGrants, ...grants] });
@@ -77,7 +77,7 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
     );
 
     it.each(scenario.phases.map((phase, index) => ({ phase, index })))(
-      '$phase.name: not without any one of them, by our check and by the server',
+      'fails $phase.name without any one of them, by our check and by the server',
       async ({ phase, index }) => {
         const { from, requirements, grants, readGrants } = await phaseOf(index);
         for (const missing of someOf(grants)) {
@@ -96,7 +96,7 @@ describe.each(SERVERS.slice(0, byDepth(1, SERVERS.length)))('on $name', (server)
     );
 
     it.each(scenario.phases.map((phase, index) => ({ phase, index })))(
-      '$phase.name with each of the alternatives',
+      'passes $phase.name with each of the alternatives',
       async ({ phase, index }) => {
         const { from, requirements, grants, readGrants } = await phaseOf(index);
         for (const { privileges, paths, instead } of someOf(requirements)) {

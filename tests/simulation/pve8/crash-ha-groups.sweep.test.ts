@@ -10,13 +10,13 @@ const { before, after } = grownStacks('{ spread: false }');
 const begin = () => settled(before, (world) => ({ ...world, version: '8.4' }));
 const restrictions = ({ world }: Scene) => groupsIn(world);
 
-it('a kill while a group follows VMs and nodes of the file leaves nothing that the next apply does not put right', async () => {
+it('corrects a group that follows VMs and nodes of the file in the next apply after a kill at any point', async () => {
   const from = await begin();
   const failures = await killedWhileApplied(after, { name: 'HA groups that follow the file', from, restrictions });
   expect(failures.slice(0, 20)).toEqual([]);
 });
 
-it('a kill while a stack with groups is destroyed leaves no group behind', async () => {
+it('leaves no group of a destroyed stack after a kill at any point', async () => {
   const from = await begin();
   const name = 'HA groups of a stack that is destroyed';
   const failures = await killedWhileDestroyed(before, { name, from, restrictions });

@@ -17,7 +17,7 @@ vms:
 describe('the lock of a configuration', () => {
   const otherClient: FaultRuleInput = { kind: 'lock', match: { path: 'config' }, at: 1, for_ms: 15_000 };
 
-  it.each(['8.0', '8.4'])('that is held while %s answers is waited for', async (version) => {
+  it.each(['8.0', '8.4'])('is waited for if it is held while %s answers', async (version) => {
     const scene = new Scene({ world: worldOf(version), faults: [otherClient] });
     expect(failuresOf(await scene.apply(stack('memory: 8GiB, cpu: { cores: 4 }')))).toEqual([]);
     expect(scene.faults.strikes).toHaveLength(1);
@@ -66,7 +66,7 @@ describe.each(['8.0', '8.4'])('a token on %s', (version) => {
     stack: stack('agent: { enabled: true }, guest: cloud-init, ready: { agent: true }'),
   } as const;
 
-  it('that lacks the privilege for the guest agent sees the name of that release, and the command', async () => {
+  it('sees the name of that release, and the command, if it lacks the privilege for the guest agent', async () => {
     const from = firstPicture(worldFileOf(version));
     const plan = await runPhase(from, phase, { execute: false });
     const grants = exactGrants(plan.check?.requirements ?? []);

@@ -58,7 +58,7 @@ describe('HA groups on 8', () => {
     expect(groupsIn(made.world)).toEqual(['control-nodes on pve1,pve2 restricted: vm:501 vm:502']);
   });
 
-  it('of others stay as they are; a VM in one of them is refused before anything is written', async () => {
+  it('stay as they are if others made them; a VM in one of them is refused before anything is written', async () => {
     const made = await applied(TWO, ({ world }) => world.ha.groups.set('theirs', new Map([['nodes', 'pve5']])));
     expect(groupsIn(made.world)).toContain('theirs on pve5: ');
     expect(groupWrites(made).filter((line) => line.includes('theirs'))).toEqual([]);
@@ -71,7 +71,7 @@ describe('HA groups on 8', () => {
     expect(made.writes()).toEqual([]);
   });
 
-  it('that the file names are left to you', async () => {
+  it('are left to you if the file names them', async () => {
     const named = TWO.replace('ha: { state: stopped }', 'ha: { state: stopped, group: mine }');
     const made = await applied(named, ({ world }) => world.ha.groups.set('mine', new Map([['nodes', 'pve1,pve2']])));
     expect(groupsIn(made.world)).toEqual(['mine on pve1,pve2: vm:501 vm:502']);

@@ -12,7 +12,7 @@ describe.each([...OLD_RELEASES, '9.0', '9.1'])('on Proxmox VE %s', (version) => 
   it.each([
     ['five VMs', FIVE_VMS, FIVE_VMS_CHANGED],
     ['VMs of all kinds', MIXED, MIXED_CHANGED],
-  ])('%s are made, changed and destroyed, and are in between exactly what the file says', async (_, first, second) => {
+  ])('creates, changes and destroys %s, each time exactly as the file says', async (_, first, second) => {
     const around = scene();
     const expectations = beforehand(around);
     expect(await complaintsAfter(around, first, expectations)).toEqual([]);
@@ -20,7 +20,7 @@ describe.each([...OLD_RELEASES, '9.0', '9.1'])('on Proxmox VE %s', (version) => 
     expect(await complaintsAfterDestroy(around, second, expectations)).toEqual([]);
   });
 
-  it('what others change is shown and put right, and nothing else', async () => {
+  it('shows and corrects changes from outside, and nothing else', async () => {
     const around = scene();
     expect(failuresOf(await around.apply(FIVE_VMS))).toEqual([]);
     const vm = around.world.vms.get(401);

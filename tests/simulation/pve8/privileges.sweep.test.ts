@@ -50,7 +50,7 @@ function isPossible({ phases }: Scenario, version: string): boolean {
 }
 
 describe.each(someOf(knownReleases()))('on Proxmox VE %s', (version) => {
-  it('a role can hold every privilege that is asked for', async () => {
+  it('asks only for privileges that a role can hold', async () => {
     const asked = await askedFor(RELEASES[version]?.version ?? version);
     const clock = new VirtualClock();
     const world = worldOf(version)({ now: clock.now() });

@@ -6,7 +6,7 @@ import { bench } from '../readiness-bench.ts';
 const FIELDS: Partial<VmFieldsInput> = { guest: 'cloud-init', ready: { exec: [['true']] } };
 
 describe.each(['8.0', '8.4'])('on Proxmox VE %s', (version) => {
-  it('a guest is asked everything with VM.Monitor', async () => {
+  it('asks a guest everything with VM.Monitor', async () => {
     const { clock, start, wait } = bench({
       version,
       privileges: ['VM.Audit', 'VM.Monitor', 'VM.PowerMgmt'],
@@ -19,7 +19,7 @@ describe.each(['8.0', '8.4'])('on Proxmox VE %s', (version) => {
     expect(readiness.addresses.net0).toHaveLength(1);
   });
 
-  it('without it the error names it, though the answer has no text in its body', async () => {
+  it('names the missing privilege, though the answer has no text in its body', async () => {
     const { clock, start, wait } = bench({ version, privileges: ['VM.Audit', 'VM.PowerMgmt'] });
     const failing = clock.run(async () => {
       await start();
@@ -34,7 +34,7 @@ describe.each(['8.0', '8.4'])('on Proxmox VE %s', (version) => {
     });
   });
 
-  it('a silent agent is distinguished from a missing privilege', async () => {
+  it('distinguishes a silent agent from a missing privilege', async () => {
     const { clock, start, wait } = bench({ version, guest: 'silent-agent' });
     const failing = clock.run(async () => {
       await start();

@@ -8,7 +8,7 @@ import { worldOf } from './support/worlds.ts';
 const SEEDS = byDepth(2, 12);
 
 describe.each(['8.0', '8.4'])('on Proxmox VE %s', (version) => {
-  it(`a storm of any of ${SEEDS} seeds is survived`, async () => {
+  it(`survives a storm of any of ${SEEDS} seeds`, async () => {
     const failures: string[] = [];
     const struck = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
