@@ -144,6 +144,24 @@ describe('Ctrl-C', () => {
     expect(scene.tasks('qmclone')).toEqual(['OK', 'OK', 'OK', 'OK', 'OK']);
     expect(await complaintsAfterDestroy(scene, FIVE_VMS, before)).toEqual([]);
   });
+
+  it('leaves a VM that the next plan waits for, and says why', async () => {
+    const scene = new Scene();
+    const one = group(1, 'readiness: parallel', 'guest: cloud-init');
+    const end = await scene.together(async () => {
+      const run = scene.apply(one);
+      while (!scene.tasks('qmstart').includes('OK')) await scene.clock.sleep(100);
+      scene.abort.abort(new Error('stopped by the user'));
+      return run;
+    });
+    expect(end.kind === 'ended' && [...(end.result?.outcomes.values() ?? [])]).toEqual(['canceled']);
+    scene.abort = new AbortController();
+    const next = await scene.plan(one);
+    const changes = next.kind === 'ended' ? next.plan.changes : [];
+    expect(changes).toMatchObject([{ kind: 'update', reason: 'An earlier run ended before its guest was ready.' }]);
+    expect(failuresOf(await scene.apply(one))).toEqual([]);
+    expect(scene.tasks('qmstart')).toEqual(['OK']);
+  });
 });
 
 describe('a second run on the same stack', () => {

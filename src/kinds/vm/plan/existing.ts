@@ -202,9 +202,9 @@ function existingReason(
   if (kind === 'none') return 'It matches the file.';
   if (differences.length === 0) {
     if (steps.some(({ action }) => action === 'vm.unhold')) return 'An earlier run did not finish replacing it.';
-    if (steps.some(({ action }) => action !== 'vm.verify' && action !== 'vm.ha')) {
-      return 'Its power state or node changes.';
-    }
+    const acting = steps.filter(({ action }) => action !== 'vm.verify' && action !== 'vm.ha');
+    if (acting.some(({ action }) => action !== 'vm.ready')) return 'Its power state or node changes.';
+    if (acting.length > 0) return 'An earlier run ended before its guest was ready.';
     return unmanaged.length > 0
       ? 'The file no longer sets some fields. Proxwright records that and changes nothing.'
       : 'The file now sets values that the VM already has. Proxwright records them and changes nothing.';
