@@ -48,13 +48,13 @@ export class Router {
       }
       if (!node.variable) return undefined;
       // Rule [source PC RESTHandler.pm map_path_to_methods]: a volume id swallows the rest of the path, slashes included.
-      if (GREEDY.has(node.variable.name) && index < segments.length - 1) {
-        pathParams[node.variable.name] = segments.slice(index).join('/');
-        node = node.variable.node;
-        break;
-      }
-      pathParams[node.variable.name] = segment;
+      const isLast = GREEDY.has(node.variable.name) && index < segments.length - 1;
+      const value = isLast ? segments.slice(index).join('/') : segment;
+      // Rule [source PC RESTHandler.pm register_method]: a variable part of a path has no white space.
+      if (WHITE_SPACE.test(value)) return undefined;
+      pathParams[node.variable.name] = value;
       node = node.variable.node;
+      if (isLast) break;
     }
     const endpoint = node.methods.get(method);
     return endpoint && { endpoint, pathParams };
@@ -82,6 +82,7 @@ export function mergeParams(params: RawParams, pathParams: Readonly<Record<strin
 const NO_FACTS: EndpointFacts = { params: {}, permissions: {} };
 
 const GREEDY = new Set(['volume']);
+const WHITE_SPACE = /\s/;
 
 function newTreeNode(): TreeNode {
   return { literals: new Map(), variable: undefined, methods: new Map() };

@@ -66,6 +66,16 @@ it('answers 501 "not implemented" where Proxmox VE has nothing', async () => {
 });
 
 it.each([
+  'GET /storage/no%20such',
+  'PUT /cluster/ha/rules/no%20such',
+  'GET /nodes/pve1/storage/local/content/local:iso/no%20such.iso',
+])('answers 501 "not implemented" where a part of the path has white space: %s', async (name) => {
+  const [method = '', path = ''] = name.split(' ');
+  const words = `501 Method '${method} ${decodeURIComponent(path)}' not implemented`;
+  await expect(clientOf('9.2').ask(method, path)).rejects.toThrow(words);
+});
+
+it.each([
   '/cluster/firewall/aliases /cluster/firewall/groups /cluster/firewall/ipset /cluster/firewall/refs /cluster/firewall/rules',
   '/nodes/pve1/firewall/rules /nodes/pve1/qemu/100/firewall/rules /nodes/pve1/qemu/100/firewall/aliases',
   '/nodes/pve1/qemu/100/firewall/ipset /nodes/pve1/qemu/100/firewall/refs',
