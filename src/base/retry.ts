@@ -29,10 +29,12 @@ const AT_ONCE = { firstMs: 0, maxMs: 0, spread: 0 } as const;
 
 /** `budgetMs` is infinite if the stack sets it (`rollout.timeouts`) or another limit applies. */
 export const RETRIES = {
-  /** One request that was certainly not executed, or only reads. */
+  /** One request that was certainly not executed, or only reads; also a read that met something which passes by itself. */
   request: {
     name: 'request',
-    counts: (error) => hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE'),
+    counts: (error) =>
+      hasCode(error, 'NOT_EXECUTED', 'UNREACHABLE') ||
+      (hasCode(error, 'SERVER_FAULT') && error.outcome === 'not-executed'),
     attempts: 4,
     firstMs: 300,
     maxMs: UNBOUNDED,

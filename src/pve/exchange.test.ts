@@ -212,6 +212,23 @@ describe('a retry', () => {
     expect(calls).toBe(3);
   });
 
+  const VANISHED = "qemu-img: Could not open '/var/lib/vz/images/100/vm-100-disk-0.raw': No such file or directory";
+
+  it('happens for a list of a storage from which another client has just removed a disk', async () => {
+    let calls = 0;
+    const client = testClient(() => (++calls === 1 ? refused(500, VANISHED) : ok([])));
+    const volumes = client.pve.node('pve1').storage('local').content;
+    expect(await client.clock.run(() => volumes.list())).toEqual([]);
+    expect(calls).toBe(2);
+  });
+
+  it('never happens for a change that misses a disk', async () => {
+    const client = testClient(() => refused(500, VANISHED));
+    const error = await errorOf(client.clock, () => vm(client).clone({ newid: 102 }));
+    expect(error.code).toBe('SERVER_FAULT');
+    expect(sent(client)).toBe(1);
+  });
+
   it('ends after a few attempts', async () => {
     const client = testClient(throwing(failure('connect', 'no')));
     const error = await errorOf(client.clock, () => vm(client).config.get());

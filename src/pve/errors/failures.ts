@@ -44,6 +44,7 @@ function errorFromPhrase(context: RequestContext, words: ServerWords): Proxwrigh
     where: whereOf(context),
     hint,
     facts: { serverSaid: words.message },
+    ...(phrase.passes && !context.changes && { outcome: 'not-executed' }),
   });
 }
 

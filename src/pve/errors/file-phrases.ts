@@ -61,6 +61,15 @@ export const FILE_PHRASES: readonly Phrase[] = [
   },
   {
     code: 'SERVER_FAULT',
+    pattern: exact("qemu-img: Could not open '[^']+/images/[0-9]+/[^']+': .*No such file or directory"),
+    sample:
+      "qemu-img: Could not open '/var/lib/vz/images/100/vm-100-disk-0.raw': Could not open '/var/lib/vz/images/100/vm-100-disk-0.raw': No such file or directory",
+    source: 'pve-storage Storage/Plugin.pm list_images, while another client removes the disk',
+    hint: 'A disk was removed while Proxmox listed its storage. Run the command again.',
+    passes: true,
+  },
+  {
+    code: 'SERVER_FAULT',
     pattern: exact("qemu-img: Could not open '[^']+/images/[0-9]+/[^']+': "),
     sample: "qemu-img: Could not open '/var/lib/vz/images/100/vm-100-disk-0.qcow2': Permission denied",
     source: 'pve-storage Storage/Plugin.pm list_images, which asks qemu-img about every disk of a directory',

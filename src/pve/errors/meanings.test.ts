@@ -70,6 +70,7 @@ const MEANINGS: readonly (readonly [text: string, meaning: string])[] = [
   ['download failed: Connecting to 10.0.0.9:443... failed: Connection refused.', 'DOWNLOAD_FAILED'],
   ["qemu-img: Could not open '/var/tmp/pveupload-0a': Image is not in qcow2 format", 'IMAGE_REFUSED'],
   ["qemu-img: Could not open '/var/lib/vz/images/100/vm-100-disk-0.qcow2': Permission denied", 'SERVER_FAULT'],
+  ["qemu-img: Could not open '/var/lib/vz/images/100/vm-100-disk-0.raw': No such file or directory", 'SERVER_FAULT'],
   ['decompression not supported for import', 'IMAGE_REFUSED'],
   ['qemu-img: error while writing at byte 67108864: No space left on device', 'NO_SPACE'],
   ["Method 'GET /nosuch' not implemented", 'NOT_IMPLEMENTED'],

@@ -14,6 +14,8 @@ export interface Phrase {
   readonly hint?: Hint | string;
   /** Also recognised in the last lines of the log of a failed task, if its exit status says nothing. */
   readonly inLog?: true;
+  /** It passes by itself: a read that fails so is repeated. */
+  readonly passes?: true;
 }
 
 /** Prefixes that the server adds to an inner error, sometimes several; a task also adds the HTTP status. */
