@@ -44,6 +44,11 @@ export function mainAddress(address: Address): Address {
   return address.replace(/^(?:kept|replaced)\./, 'vm.') as Address; // the same name with another beginning
 }
 
+/** `vm.worker` of `vm.worker[3]`; an address without a key is its own group. */
+export function groupAddress(address: string): string {
+  return address.replace(/\[.*\]$/, '');
+}
+
 export function kindOf(address: string): AddressKind | undefined {
   return ADDRESS_KINDS.find((kind) => address.startsWith(`${kind}.`));
 }

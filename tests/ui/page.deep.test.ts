@@ -7,12 +7,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
+import { groupedBy } from '../../src/base/values/groups.ts';
 import { runApply } from '../../src/cli/commands/change/apply.ts';
 import { runUi } from '../../src/cli/commands/show/ui.ts';
 import { PAGE } from '../../src/ui/page.generated.ts';
 import type { Chart } from '../../src/ui/picture/chart.ts';
 import { servePage } from '../../src/ui/server/server.ts';
-import type { PageSource } from '../../src/ui/server/source.ts';
+import type {
+  ChangeView,
+  ClusterView,
+  PageSource,
+  PlanView,
+  ViewName,
+  ViewValues,
+} from '../../src/ui/server/source.ts';
 import { type Bench, openBench } from '../simulation/support/command-bench.ts';
 import { launch, NO_CHROMIUM, openPage, seriousFindings, shoot, visit } from './chromium.ts';
 
@@ -163,20 +171,7 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
       path: [],
       requests: [],
     };
-    const source: PageSource = {
-      stacks: async () => [{ id: 'lab', name: 'lab', file: 'stack.yaml' }],
-      view: async () => ({ ok: false, problems: [] }),
-      run: async () => ({ chart, log: [] }),
-      report: async () => undefined,
-      pulse: async () => 'r1 1',
-    };
-    const server = await servePage({
-      source,
-      files: PAGE,
-      clock: systemClock,
-      random: systemRandom,
-      log: silentLogger,
-    });
+    const server = await serveSource({ run: async () => ({ chart, log: [] }), pulse: async () => 'r1 1' });
     const opened = await openPage(browser, `${server.link}#/lab/live`);
     await opened.page.locator('svg [data-address="vm.worker[300]"]').waitFor();
     await shoot(opened.page, '300');
@@ -184,4 +179,111 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
     await opened.context.close();
     await server.close();
   });
+
+  it('folds the plan and the cluster of 300 VMs, and opens what is asked for', async () => {
+    const plan: PlanView = { changes: changesOf(300, true), steps: 1500, warnings: [], remarks: [] };
+    const server = await serveSource({ view: async (_, name) => ({ ok: true, value: viewOf(name, plan) }) });
+    const opened = await openPage(browser, `${server.link}#/lab/plan`);
+    const { page, complaints } = opened;
+    await page.getByText('300 of 300 differ from the file').waitFor();
+    expect(await page.locator('.fold.card').count()).toBe(5);
+    await shoot(page, '300-plan');
+    expect(await seriousFindings(opened)).toEqual([]);
+    // Nothing of a closed fold is drawn.
+    expect(await page.getByRole('row', { name: /vm\.group4\[60\]/ }).count()).toBe(0);
+    await page.locator('.members > summary').last().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /vm\.group4\[60\]/ }).waitFor();
+    await page.getByRole('searchbox').fill('group2 vm-133');
+    await page.getByText('1 of 300').waitFor();
+    expect(await page.locator('.fold.card').count()).toBe(1);
+    await visit(page, 'Cluster');
+    expect(await page.locator('.family').count()).toBe(5);
+    expect(await page.locator('.guests li').count()).toBe(0);
+    await page.locator('.family > summary').first().focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.guests li').nth(59).waitFor();
+    await shoot(page, '300-cluster');
+    expect(await seriousFindings(opened)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await opened.context.close();
+    await server.close();
+  });
+
+  it('shows 300 changes of which no two are equal, closed', async () => {
+    const plan: PlanView = { changes: changesOf(300, false), steps: 300, warnings: [], remarks: [] };
+    const server = await serveSource({ view: async (_, name) => ({ ok: true, value: viewOf(name, plan) }) });
+    const opened = await openPage(browser, `${server.link}#/lab/plan`);
+    const { page } = opened;
+    await page.getByText('300 of 300 differ from the file').waitFor();
+    expect(await page.locator('.fold.card').count()).toBe(300);
+    expect(await page.locator('.fold.card table').count()).toBe(0);
+    await page.locator('.fold.card > summary').nth(299).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /description.*number 300/ }).waitFor();
+    await opened.context.close();
+    await server.close();
+  });
 });
+
+/** A server of the page whose data a test gives. */
+function serveSource(given: Partial<PageSource>) {
+  const source: PageSource = {
+    stacks: async () => [{ id: 'lab', name: 'lab', file: 'stack.yaml' }],
+    view: async () => ({ ok: false, problems: [] }),
+    run: async () => undefined,
+    report: async () => undefined,
+    pulse: async () => undefined,
+    ...given,
+  };
+  return servePage({ source, files: PAGE, clock: systemClock, random: systemRandom, log: silentLogger });
+}
+
+/** In five groups of equal changes, or all different. */
+function changesOf(count: number, areEqual: boolean): ChangeView[] {
+  return Array.from({ length: count }, (_, index) => {
+    const [group, number] = [Math.floor(index / 60), (index % 60) + 1];
+    const text = areEqual ? 'a member' : `number ${index + 1}`;
+    return {
+      address: `vm.group${group}[${number}]`,
+      kind: 'create',
+      verb: 'create',
+      name: `vm-${index + 1}`,
+      node: `pve${group + 1}`,
+      vmid: 1000 + index,
+      reason: areEqual ? 'It is a clone of debian-13.' : `It is clone ${index + 1} of debian-13.`,
+      fields: [
+        { path: 'name', before: 'debian-13', after: `vm-${index + 1}`, by: 'file', effect: 'live' },
+        { path: 'description', before: null, after: text, by: 'file', effect: 'live' },
+      ],
+      notes: [],
+      destroys: [],
+    };
+  });
+}
+
+/** What the test opens: the plan, or a cluster that holds its VMs. */
+function viewOf<Name extends ViewName>(name: Name, plan: PlanView): ViewValues[Name] {
+  const nodes = groupedBy(plan.changes, ({ node }) => node);
+  const cluster: ClusterView = {
+    endpoint: 'https://127.0.0.1:8006',
+    version: '9.2.11',
+    nodes: [...nodes].map(([node, changes]) => ({
+      node,
+      isOnline: true,
+      cpus: 64,
+      memory: { usedBytes: 2e11, totalBytes: 5e11 },
+      storages: [{ storage: 'ceph', usedBytes: 1e12, totalBytes: 4e12, isShared: true }],
+      guests: changes.map(({ address, name: vm, vmid = 0 }) => ({
+        vmid,
+        name: vm,
+        status: 'running',
+        memoryBytes: 2e9,
+        usedMemoryBytes: 1e9,
+        address,
+        isTemplate: false,
+      })),
+    })),
+  };
+  return (name === 'plan' ? plan : cluster) as ViewValues[Name]; // only these two are opened
+}

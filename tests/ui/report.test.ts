@@ -3,7 +3,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runApply } from '../../src/cli/commands/change/apply.ts';
+import { runRehearse } from '../../src/cli/commands/check/rehearse.ts';
 import { runReport } from '../../src/cli/commands/show/report.ts';
+import { createPageSource } from '../../src/cli/ui/source.ts';
 import { type Bench, openBench } from '../simulation/support/command-bench.ts';
 
 const STACK = `version: 1
@@ -52,5 +54,25 @@ describe('apply --verify', () => {
     expect(name).toMatch(/^timelines\/\d{8}T\d{6}Z-\w+\.svg$/);
     expect(bench.read(name)).toContain('data-address="vm.web"');
     expect(JSON.parse(bench.read('evidence.jsonl'))).toMatchObject({ timeline: name });
+  });
+});
+
+describe('after a rehearsal', () => {
+  it('lays the prediction over the run, in the report and on the page', async () => {
+    const own = await openBench(STACK);
+    expect((await own.run((deps) => runRehearse({}, deps))).code).toBe(0);
+    expect((await own.run((deps) => runApply(undefined, { yes: true }, deps))).code).toBe(0);
+    const { out } = await own.run((deps) => runReport(undefined, {}, deps));
+    const [html = '', svg = ''] = out.split('\n');
+    expect(own.read(html)).toContain('Predicted and actual end');
+    expect(own.read(svg)).toContain('class="pw-ghost"');
+    await own.run(async (deps) => {
+      const source = await createPageSource({}, deps);
+      const run = await source.run('lab', 'last');
+      expect(run?.prediction?.rows.map(({ address }) => address)).toEqual(['vm.web']);
+      expect(await source.report('lab', run?.chart.runId ?? '')).toContain('Predicted and actual end');
+      return 0;
+    });
+    await own.close();
   });
 });

@@ -21,19 +21,27 @@ export async function readCluster(opened: OpenedStack, pve: Pve): Promise<Cluste
           isOnline: row.status === 'online',
           cpus: row.maxcpu,
           memory: row.maxmem === undefined ? undefined : { usedBytes: row.mem ?? 0, totalBytes: row.maxmem },
-          storages: ofNode(node, 'storage').flatMap(({ storage, disk, maxdisk }) =>
+          storages: ofNode(node, 'storage').flatMap(({ storage, disk, maxdisk, shared }) =>
             storage === undefined || !Number(maxdisk)
               ? []
-              : [{ storage, usedBytes: Number(disk ?? 0), totalBytes: Number(maxdisk) }],
+              : [
+                  {
+                    storage,
+                    usedBytes: Number(disk ?? 0),
+                    totalBytes: Number(maxdisk),
+                    isShared: Number(shared ?? 0) === 1,
+                  },
+                ],
           ),
           guests: [...ofNode(node, 'qemu'), ...ofNode(node, 'lxc')]
-            .map(({ vmid = 0, name, status, maxmem, template }): GuestView => {
+            .map(({ vmid = 0, name, status, mem, maxmem, template }): GuestView => {
               const address = ours.get(vmid);
               return {
                 vmid,
                 name: name ?? String(vmid),
                 status: status ?? 'unknown',
                 memoryBytes: maxmem ?? 0,
+                ...(status === 'running' && mem !== undefined && { usedMemoryBytes: mem }),
                 isTemplate: template === true,
                 ...(address !== undefined && { address }),
               };

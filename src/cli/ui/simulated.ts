@@ -105,7 +105,9 @@ function shownNode(node: SimNode, { world, runtime }: Simulator): SimulatedNode 
     memory: { usedBytes: usedMemoryBytes(runtime, node), totalBytes: node.memoryBytes },
     storages: [...world.storages.values()].flatMap((storage) => {
       const space = storageSpace(world, storage, node.name);
-      return space ? [{ storage: storage.id, usedBytes: space.usedBytes, totalBytes: space.totalBytes }] : [];
+      if (!space) return [];
+      const { usedBytes, totalBytes } = space;
+      return [{ storage: storage.id, usedBytes, totalBytes, isShared: storage.shared }];
     }),
     guests: [
       ...onNode(world.vms.values()).map((vm) => shownVm(vm, runtime)),

@@ -28,7 +28,10 @@ import { driftsOf } from '../commands/check/drift.ts';
 import { connect } from '../stack/connect.ts';
 import { type OpenedStack, openReadStack } from '../stack/open.ts';
 import { planWithoutLock } from '../stack/planning.ts';
+import { predictionOf } from '../stack/prediction.ts';
 import { readStack } from '../stack/read.ts';
+import { notesOf, printDestroyed, renderRemarks, stepsByAddress, wordsOf } from '../views/plan/plan.ts';
+import { plainPaint } from '../views/text/paint.ts';
 import { readCluster } from './cluster.ts';
 
 const STACK_LINE = /^["']?stack["']?:\s*\S/m;
@@ -105,13 +108,20 @@ export function pageSource(parts: PageParts): PageSource {
         address,
         what: what.replaceAll('**', ''),
       }));
-      return deps.secrets.redactIn<RunView>({ chart: chartOf(found.record, deps.clock.now()), log });
+      const prediction = await predictionOf(found.record, found.stack.stateDirectory);
+      return deps.secrets.redactIn<RunView>({
+        chart: chartOf(found.record, deps.clock.now()),
+        ...(prediction && { prediction: chartOf(prediction) }),
+        log,
+      });
     },
     report: async (id, runId) => {
       const found = await run(id, runId);
       if (!found) return undefined;
-      const { stack } = found.stack;
-      return deps.secrets.redact(renderReport({ stack: stack.name, run: found.record, now: deps.clock.now() }));
+      const { stack, stateDirectory } = found.stack;
+      const prediction = await predictionOf(found.record, stateDirectory);
+      const now = deps.clock.now();
+      return deps.secrets.redact(renderReport({ stack: stack.name, run: found.record, prediction, now }));
     },
     pulse: async (id) => {
       const { stack } = (await open(id, [])) ?? {};
@@ -171,25 +181,33 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
   cluster: async (opened, deps, parts) => readCluster(opened, await parts.connect(opened, deps)),
   plan: async (opened, deps, parts) => {
     const { plan } = await planned(opened, deps, parts);
+    const stepsOf = stepsByAddress(plan);
     return {
-      changes: plan.changes.map(({ address, kind, name, node, vmid, reason, differences, notes = [] }) => ({
-        address,
-        kind,
-        name,
-        node,
-        vmid,
-        reason,
-        notes,
-        fields: differences.map(({ path, before, after, by, effect, secret }) => ({
-          path,
-          before: secret ? '•••' : before,
-          after: secret ? '•••' : after,
-          by,
-          effect,
-        })),
-      })),
+      changes: plan.changes.map((change) => {
+        const { address, kind, name, node, vmid, reason, differences, destroys = [] } = change;
+        const steps = stepsOf.get(address) ?? [];
+        return {
+          address,
+          kind,
+          verb: wordsOf(change, steps),
+          name,
+          node,
+          vmid,
+          reason,
+          notes: notesOf(change, steps),
+          destroys: destroys.map(printDestroyed),
+          fields: differences.map(({ path, before, after, by, effect, secret }) => ({
+            path,
+            before: secret ? '•••' : before,
+            after: secret ? '•••' : after,
+            by,
+            effect,
+          })),
+        };
+      }),
       steps: plan.steps.length,
       warnings: plan.warnings.map(({ detail }) => detail),
+      remarks: renderRemarks(plan, plainPaint).filter((line) => line !== ''),
     } satisfies PlanView;
   },
   drift: async (opened, deps, parts) =>

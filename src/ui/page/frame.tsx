@@ -45,7 +45,10 @@ export function Frame({
         Skip to the content
       </button>
       <header>
-        <span class="brand">Proxwright</span>
+        <span class="brand">
+          <img src="/icon.svg" alt="" width="20" height="20" />
+          Proxwright
+        </span>
         {about}
         <nav aria-label="Views">
           {views.map(({ words, to, isCurrent }) => (

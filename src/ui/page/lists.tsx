@@ -1,96 +1,32 @@
-/** Plan, drift, outputs and doctor: lists of what the commands of the same name print. */
-import type { ChangeView, FieldView } from '../server/source.ts';
+/** Drift, outputs and doctor: lists of what the commands of the same name print. */
+import { groupedBy } from '../../base/values/groups.ts';
+import type { FindingView, OutputView } from '../server/source.ts';
 import { useView } from './ask.ts';
-import { Copy, Scroll, Shown, value } from './parts.tsx';
-
-const WHO = { file: 'the file', others: 'others', both: 'the file and others' } as const;
-
-export function Plan({ stack }: { stack: string }) {
-  return (
-    <Shown asked={useView(stack, 'plan')}>
-      {({ changes, steps, warnings }) => {
-        const some = changes.filter(({ kind }) => kind !== 'none');
-        return (
-          <>
-            <p>
-              {some.length === 0
-                ? `No changes: ${changes.length} of ${changes.length} match the file.`
-                : `${some.length} of ${changes.length} differ from the file, ${steps} steps.`}
-            </p>
-            {warnings.map((words) => (
-              <p key={words} class="warning">
-                {words}
-              </p>
-            ))}
-            {some.map((change) => (
-              <Change key={change.address} change={change} />
-            ))}
-          </>
-        );
-      }}
-    </Shown>
-  );
-}
-
-function Change({ change: { address, kind, name, node, vmid, reason, fields, notes } }: { change: ChangeView }) {
-  return (
-    <section class="card" aria-labelledby={`change-${address}`}>
-      <h2 id={`change-${address}`}>
-        <span class={`badge ${kind}`}>{kind}</span> {address}{' '}
-        <small>
-          {name} on {node}
-          {vmid !== undefined && `, ${vmid}`}
-        </small>
-      </h2>
-      <p class="quiet">{reason}</p>
-      {notes.map((note) => (
-        <p key={note}>{note}</p>
-      ))}
-      {fields.length > 0 && <Fields label={`Fields of ${address}`} fields={fields} />}
-    </section>
-  );
-}
-
-function Fields({ label, fields }: { label: string; fields: readonly FieldView[] }) {
-  return (
-    <Scroll label={label}>
-      <table>
-        <thead>
-          <tr>
-            {['field', 'now', 'after', 'changed by', 'takes effect'].map((title) => (
-              <th key={title} scope="col">
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {fields.map(({ path, before, after, by, effect }) => (
-            <tr key={path}>
-              <th scope="row">{path}</th>
-              <td>{value(before)}</td>
-              <td>{value(after)}</td>
-              <td>{by ? WHO[by] : ''}</td>
-              <td>{effect === 'restart' ? 'after a restart' : effect === 'live' ? 'immediately' : (effect ?? '')}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Scroll>
-  );
-}
+import { Copy, Fold, Scroll, Shown, Tally } from './parts.tsx';
+import { Fields } from './plan.tsx';
 
 export function Drift({ stack }: { stack: string }) {
   return (
     <Shown asked={useView(stack, 'drift')}>
       {(drifts) => (
         <>
-          {drifts.length === 0 && <p>Nothing was changed outside Proxwright since the last apply.</p>}
+          <p class="lead">
+            {drifts.length === 0
+              ? 'Nothing was changed outside Proxwright since the last apply.'
+              : `${drifts.length === 1 ? '1 resource was' : `${drifts.length} resources were`} changed outside Proxwright since the last apply. The next apply sets what is “now” to what is “after”.`}
+          </p>
           {drifts.map(({ address, name, isGone, fields }) => (
-            <section key={address} class="card">
-              <h2>
-                {address} <small>{name}</small>
-              </h2>
+            <Fold
+              key={address}
+              kind="card"
+              isOpen={drifts.length <= MOST_OPEN}
+              title={
+                <>
+                  <span class={`badge ${isGone ? 'delete' : 'update'}`}>{isGone ? 'gone' : 'changed'}</span>{' '}
+                  <strong>{address}</strong> <span class="quiet">{name}</span>
+                </>
+              }
+            >
               {isGone ? (
                 <p>It no longer exists.</p>
               ) : (
@@ -100,11 +36,10 @@ export function Drift({ stack }: { stack: string }) {
                     path,
                     before: actual,
                     after: applied,
-                    by: 'others',
                   }))}
                 />
               )}
-            </section>
+            </Fold>
           ))}
         </>
       )}
@@ -112,51 +47,111 @@ export function Drift({ stack }: { stack: string }) {
   );
 }
 
+/** With more drifted resources than this each is closed until you open it. */
+const MOST_OPEN = 20;
+
 export function Outputs({ stack }: { stack: string }) {
   return (
     <Shown asked={useView(stack, 'outputs')}>
-      {(outputs) =>
-        outputs.map(({ name, text }) => (
-          <section key={name} class="card">
-            <h2>
-              {name} <Copy text={text} label={name} />
-            </h2>
-            <Scroll label={name} kind="text">
-              <pre>{text}</pre>
-            </Scroll>
-          </section>
-        ))
-      }
+      {(outputs) => {
+        const short = outputs.filter(isShort);
+        return (
+          <>
+            {short.length > 0 && (
+              <Scroll label="Short outputs" kind="spaced">
+                <table class="outputs">
+                  <tbody>
+                    {short.map(({ name, text }) => (
+                      <tr key={name}>
+                        <th scope="row">{name}</th>
+                        <td>
+                          <code>{text}</code>
+                        </td>
+                        <td class="end">
+                          <Copy text={text} label={name} />
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scroll>
+            )}
+            {outputs
+              .filter((output) => !isShort(output))
+              .map(({ name, text }) => (
+                <section key={name} class="card">
+                  <h2 class="with-tool">
+                    {name} <Copy text={text} label={name} />
+                  </h2>
+                  <Scroll label={name} kind="text">
+                    <pre>{text}</pre>
+                  </Scroll>
+                </section>
+              ))}
+          </>
+        );
+      }}
     </Shown>
   );
 }
 
+const isShort = ({ text }: OutputView) => text.length <= 120 && !text.includes('\n');
+
 const SIGNS: Readonly<Record<string, string>> = { good: '✓', warning: '!', bad: '✗', unknown: '?' };
+/** What needs attention comes first. */
+const ORDER = ['bad', 'warning', 'unknown', 'good'];
+const TALLIES = [
+  ['bad', 'bad', 'problems'],
+  ['warning', 'warn', 'warnings'],
+  ['unknown', 'warn', 'unknown'],
+  ['good', 'good', 'fine'],
+] as const;
 
 export function Doctor({ stack }: { stack: string }) {
   return (
     <Shown asked={useView(stack, 'doctor')}>
       {(findings) => (
-        <ul class="findings">
-          {findings.map(({ check, verdict, words, details, remedy }, at) => (
-            <li key={at} class={verdict}>
-              <span class="sign" aria-hidden="true">
-                {SIGNS[verdict]}
-              </span>
-              <div>
-                <span class="hidden">{verdict}: </span>
-                {words} <span class="quiet">{check}</span>
-                {details.map((line) => (
-                  <p key={line} class="quiet">
-                    {line}
-                  </p>
-                ))}
-                {remedy !== undefined && <pre>{remedy}</pre>}
-              </div>
-            </li>
-          ))}
-        </ul>
+        <>
+          <Tally
+            label="Findings by verdict"
+            counts={TALLIES.map(([verdict, tone, words]) => ({
+              words,
+              tone,
+              count: findings.filter((finding) => finding.verdict === verdict).length,
+            }))}
+          />
+          <ul class="findings card">
+            {[...groupedBy(findings, (finding) => JSON.stringify(finding)).values()]
+              .toSorted(([a], [b]) => ORDER.indexOf(a?.verdict ?? '') - ORDER.indexOf(b?.verdict ?? ''))
+              .flatMap(([finding, ...same]) =>
+                finding ? [<Finding key={finding.words} finding={finding} times={same.length + 1} />] : [],
+              )}
+          </ul>
+        </>
       )}
     </Shown>
+  );
+}
+
+/** Shared storage is checked for each node; equal findings are shown once. */
+function Finding({ finding, times }: { finding: FindingView; times: number }) {
+  const { check, verdict, words, details, remedy } = finding;
+  return (
+    <li class={verdict}>
+      <span class="sign" aria-hidden="true">
+        {SIGNS[verdict]}
+      </span>
+      <div>
+        <span class="hidden">{verdict}: </span>
+        {words} {times > 1 && <span class="quiet">({times} times)</span>}
+        {details.map((line) => (
+          <p key={line} class="quiet">
+            {line}
+          </p>
+        ))}
+        {remedy !== undefined && <pre>{remedy}</pre>}
+      </div>
+      <span class="quiet check">{check}</span>
+    </li>
   );
 }

@@ -5,7 +5,8 @@ import type { StackEntry } from '../server/source.ts';
 import { ask } from './ask.ts';
 import { Cluster } from './cluster.tsx';
 import { Frame, usePlace } from './frame.tsx';
-import { Doctor, Drift, Outputs, Plan } from './lists.tsx';
+import { Doctor, Drift, Outputs } from './lists.tsx';
+import { Plan } from './plan.tsx';
 import { LiveRun, Run, Runs } from './runs.tsx';
 
 const VIEWS = [

@@ -47,19 +47,74 @@ export function size(bytes: number): string {
   return `${Math.round((bytes / 1024 ** power) * 10) / 10} ${UNITS[power]}`;
 }
 
+/** Closed content is not drawn: a page with 300 closed folds costs as little as 300 lines. */
+export function Fold({
+  title,
+  kind,
+  isOpen,
+  children,
+}: {
+  title: ComponentChildren;
+  kind: string;
+  isOpen: boolean;
+  children: ComponentChildren;
+}) {
+  const [open, setOpen] = useState(isOpen);
+  return (
+    <details class={`fold ${kind}`} open={open} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{title}</summary>
+      {open && <div class="inside">{children}</div>}
+    </details>
+  );
+}
+
+/** A few numbers in large type. Zeroes are left out. */
+export function Tally({
+  label,
+  counts,
+}: {
+  label: string;
+  counts: readonly { readonly words: string; readonly tone: string; readonly count: number }[];
+}) {
+  const some = counts.filter(({ count }) => count > 0);
+  if (some.length === 0) return null;
+  return (
+    <ul class="tally" aria-label={label}>
+      {some.map(({ words, tone, count }) => (
+        <li key={words} class={`tone-${tone}`}>
+          <b>{count}</b> {words}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** The policy of the page allows no style attributes; the width of a shape is none. */
-export function Level({ label, usedBytes, totalBytes }: { label: string; usedBytes: number; totalBytes: number }) {
+export function Level({
+  label,
+  usedBytes,
+  totalBytes,
+  oursBytes = 0,
+}: {
+  label: string;
+  usedBytes: number;
+  totalBytes: number;
+  /** Of what is in use, what is ours. */
+  oursBytes?: number;
+}) {
   const percent = Math.min(100, (100 * usedBytes) / totalBytes);
+  const ours = Math.min(percent, (100 * oursBytes) / totalBytes);
   return (
     <div class="level">
       <span>{label}</span>
-      <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-        <rect class="all" width="100" height="6" rx="1" />
-        <rect class={percent > 90 ? 'used full' : 'used'} width={percent} height="6" rx="1" />
-      </svg>
       <span class="quiet">
         {size(totalBytes - usedBytes)} free of {size(totalBytes)}
       </span>
+      <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+        <rect class="all" width="100" height="6" />
+        <rect class={percent > 90 ? 'used full' : 'used'} width={percent} height="6" />
+        {ours > 0 && <rect class="ours" width={ours} height="6" />}
+      </svg>
     </div>
   );
 }

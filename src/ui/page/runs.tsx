@@ -1,10 +1,11 @@
 /** Runs: the list of earlier ones, one of them as a timeline, and the newest one while it grows. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { printDuration } from '../../base/values/units.ts';
+import type { Chart } from '../picture/chart.ts';
 import { describeChart, drawTimeline } from '../picture/timeline.ts';
 import type { RunView } from '../server/source.ts';
 import { ask, useLive, useView } from './ask.ts';
-import { Scroll, Shown } from './parts.tsx';
+import { Scroll, Shown, Tally } from './parts.tsx';
 
 export function Runs({ stack }: { stack: string }) {
   return (
@@ -78,16 +79,18 @@ export function Run({ stack, runId }: { stack: string; runId: string }) {
 
 function ShownRun({ run, note }: { run: RunView; note: string }) {
   const [chosen, setChosen] = useState('');
-  const { chart, log } = run;
+  const { chart, prediction, log } = run;
   const lines = log.filter(({ address }) => chosen === '' || address === chosen);
   return (
     <>
-      <p aria-live="polite">
-        {describeChart(chart)} {note}
+      <p class="lead" aria-live="polite">
+        {describeChart(chart, prediction)} {note}
       </p>
-      <Picture chart={chart} />
-      <h2>Log</h2>
-      <p>
+      <Tally label="Resources by outcome" counts={talliesOf(chart)} />
+      <Problems rows={chart.rows} />
+      <Picture chart={chart} prediction={prediction} />
+      <div class="bar">
+        <h2>Log</h2>
         <label>
           of{' '}
           <select value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
@@ -99,7 +102,7 @@ function ShownRun({ run, note }: { run: RunView; note: string }) {
             ))}
           </select>
         </label>
-      </p>
+      </div>
       <Scroll label="Log lines" kind="log">
         <table>
           <tbody>
@@ -121,10 +124,45 @@ function ShownRun({ run, note }: { run: RunView; note: string }) {
 }
 
 const MOST_LINES = 500;
+const MOST_PROBLEMS = 5;
+
+const TALLIES = [
+  ['done', 'good', ['done']],
+  ['at work', 'accent', ['working']],
+  ['waiting', 'quiet', ['waiting']],
+  ['failed', 'bad', ['failed', 'notReady']],
+  ['not done', 'warn', ['skipped', 'canceled']],
+] as const;
+
+function talliesOf({ rows }: RunView['chart']) {
+  return TALLIES.map(([words, tone, statuses]) => ({
+    words,
+    tone,
+    count: rows.filter(({ status }) => (statuses as readonly string[]).includes(status)).length,
+  }));
+}
+
+/** What failed, in the words of the server: they are in the picture too, but only on hover. */
+function Problems({ rows }: Pick<RunView['chart'], 'rows'>) {
+  const failed = rows.filter(({ problem }) => problem);
+  if (failed.length === 0) return null;
+  return (
+    <ul class="problems" aria-label="What failed">
+      {failed.slice(0, MOST_PROBLEMS).map(({ address, problem }) => (
+        <li key={address}>
+          <strong>{address}</strong> {problem?.summary} <code>{problem?.code}</code>
+          <pre>{problem?.detail}</pre>
+          {problem?.hint && <p class="quiet">{problem.hint}</p>}
+        </li>
+      ))}
+      {failed.length > MOST_PROBLEMS && <li>and {failed.length - MOST_PROBLEMS} more: the report has them all</li>}
+    </ul>
+  );
+}
 
 /** Drawn by the code that draws reports. Every text in it is escaped there. */
-function Picture({ chart }: { chart: RunView['chart'] }) {
-  const svg = drawTimeline(chart, { hasStyle: false });
+function Picture({ chart, prediction }: { chart: Chart; prediction: Chart | undefined }) {
+  const svg = useMemo(() => drawTimeline(chart, { hasStyle: false, prediction }), [chart, prediction]);
   return (
     <Scroll label="Timeline" kind="picture">
       <div dangerouslySetInnerHTML={{ __html: svg }} />

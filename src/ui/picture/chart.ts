@@ -2,11 +2,12 @@
  * The timeline of a run as data: a row for each resource with its bars and marks, the critical path, and the rate of
  * requests. Times are milliseconds since the start of the run. The picture, its tables and the page are drawn from it. Pure.
  */
+import { groupedBy } from '../../base/values/groups.ts';
 import { printDuration } from '../../base/values/units.ts';
 import { nameOfStep } from '../../engine/record/run-moments.ts';
 import type { NoteRecord, ResourceRecord, RunOutcome, RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 import { labelOf } from '../../kinds/registry.ts';
-import { criticalPath, groupedBy, type PathStep } from './critical-path.ts';
+import { criticalPath, type PathStep } from './critical-path.ts';
 import { waitsBefore } from './waits.ts';
 
 /** What a bar shows: work by its stage, or a wait. */

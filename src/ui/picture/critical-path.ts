@@ -3,6 +3,7 @@
  * ended last. A step follows the one of its resource before it, or a resource that it had to wait for. Where a longer gap
  * remains, it had to wait for its turn: then it follows the step whose end came right before its start. Pure.
  */
+import { groupedBy } from '../../base/values/groups.ts';
 import { nameOfStep } from '../../engine/record/run-moments.ts';
 import type { RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 
@@ -55,15 +56,4 @@ export function criticalPath(run: RunRecord, since: (at: string) => number, span
     current = before;
   }
   return path;
-}
-
-/** Node 20 has no `Map.groupBy`. */
-export function groupedBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }

@@ -22,10 +22,21 @@ export interface GuestView {
   readonly vmid: number;
   readonly name: string;
   readonly status: string;
+  /** What it is configured with. */
   readonly memoryBytes: number;
+  /** What it uses of it; absent while it is off. */
+  readonly usedMemoryBytes?: number;
   /** Its address in the stack; absent if it belongs to others. */
   readonly address?: string;
   readonly isTemplate: boolean;
+}
+
+export interface StorageView {
+  readonly storage: string;
+  readonly usedBytes: number;
+  readonly totalBytes: number;
+  /** Every node sees the same room. */
+  readonly isShared: boolean;
 }
 
 export interface NodeView {
@@ -34,7 +45,7 @@ export interface NodeView {
   readonly cpus: number | undefined;
   /** Absent where the token may not see it. */
   readonly memory: { readonly usedBytes: number; readonly totalBytes: number } | undefined;
-  readonly storages: readonly { readonly storage: string; readonly usedBytes: number; readonly totalBytes: number }[];
+  readonly storages: readonly StorageView[];
   readonly guests: readonly GuestView[];
 }
 
@@ -55,18 +66,24 @@ export interface FieldView {
 export interface ChangeView {
   readonly address: string;
   readonly kind: string;
+  /** `create`, `change and restart`. */
+  readonly verb: string;
   readonly name: string;
   readonly node: string;
   readonly vmid: number | undefined;
   readonly reason: string;
   readonly fields: readonly FieldView[];
   readonly notes: readonly string[];
+  /** Volumes that are lost. */
+  readonly destroys: readonly string[];
 }
 
 export interface PlanView {
   readonly changes: readonly ChangeView[];
   readonly steps: number;
   readonly warnings: readonly string[];
+  /** How groups take turns, and what the nodes have free before and after. */
+  readonly remarks: readonly string[];
 }
 
 export interface DriftView {
@@ -107,6 +124,8 @@ export interface LogLine {
 
 export interface RunView {
   readonly chart: Chart;
+  /** What the last rehearsal expected of this run. */
+  readonly prediction?: Chart;
   readonly log: readonly LogLine[];
 }
 

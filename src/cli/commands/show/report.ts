@@ -1,16 +1,15 @@
 /** `proxwright report`: one run as a page and a picture, from its journal. Contacts no server. */
 import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { describeRun, type RunRecord } from '../../../engine/record/run-record.ts';
-import { DirectoryStore } from '../../../state/directory-store.ts';
+import { describeRun } from '../../../engine/record/run-record.ts';
 import { readRun } from '../../../state/journal.ts';
-import { readPrediction } from '../../../state/prediction.ts';
 import { chartOf } from '../../../ui/picture/chart.ts';
 import { drawTimeline } from '../../../ui/picture/timeline.ts';
 import { renderReport } from '../../../ui/report/html.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { findRun } from '../../stack/find-run.ts';
 import { openStack } from '../../stack/open.ts';
+import { predictionOf } from '../../stack/prediction.ts';
 import { reportView } from '../../views/show/report.ts';
 import { unwritable, writePrivateFile } from '../../write-file.ts';
 
@@ -38,15 +37,6 @@ export async function runReport(id: string | undefined, options: ReportOptions, 
   await write(picture, drawTimeline(chart, { title, prediction: prediction && chartOf(prediction) }));
   reportView(deps).written({ run, chart, files: { html: shown, svg: picture } });
   return 0;
-}
-
-/** Of the last rehearsal, if it was made before the run and is about the same resources. */
-async function predictionOf(run: RunRecord, stateDirectory: string): Promise<RunRecord | undefined> {
-  const last = await readPrediction(new DirectoryStore(stateDirectory));
-  if (!last || run.startedAt === undefined || last.madeAt > run.startedAt) return undefined;
-  const predicted = describeRun(last);
-  const addresses = ({ resources }: RunRecord) => resources.map(({ address }) => address).join();
-  return addresses(predicted) === addresses(run) ? predicted : undefined;
 }
 
 async function makeFolder(path: string, shown: string): Promise<void> {

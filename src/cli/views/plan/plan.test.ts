@@ -265,6 +265,21 @@ describe('the summary of a plan', () => {
     ]);
   });
 
+  it('names a large group by its first and last member on each node', () => {
+    const workers = Array.from({ length: 60 }, (_, index) =>
+      change({
+        address: address(`vm.worker[${index + 1}]`),
+        kind: 'create',
+        name: `worker-${index + 1}`,
+        node: index < 40 ? 'pve1' : 'pve2',
+        vmid: index < 10 ? 101 + index : 201 + index,
+      }),
+    );
+    expect(renderSummary(planOf(workers), plainPaint)[0]).toBe(
+      '+ vm.worker  create 60: worker-1 … worker-40 (101–110, 211–240 on pve1), worker-41 … worker-60 (241–260 on pve2)',
+    );
+  });
+
   it('fits the terminal, and so does the whole plan', () => {
     const narrow = paintFor({ isTTY: true, columns: 40, write: () => true });
     const fits = (lines: readonly string[]) => lines.every((line) => visibleWidth(line) <= 40);

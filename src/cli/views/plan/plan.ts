@@ -1,7 +1,9 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
+import { groupAddress } from '../../../base/address.ts';
 import { exactText, quotedText } from '../../../base/text/exact-text.ts';
 import { shellWord } from '../../../base/text/shell.ts';
+import { groupedBy, rangesOf } from '../../../base/values/groups.ts';
 import { counted, printByteSize, printDuration } from '../../../base/values/units.ts';
 import {
   type Change,
@@ -70,13 +72,13 @@ export function renderPlan(plan: Plan, paint: Paint): string[] {
 
 /** One line for what happens to the members of a group; volumes that are destroyed are named all the same. */
 export function renderSummary(plan: Plan, paint: Paint): string[] {
-  const titles = new Map<string, Change[]>();
-  for (const change of plan.changes.filter(({ kind }) => kind !== 'none')) {
-    const title = summaryTitle(change, plan, paint);
-    titles.set(title, [...(titles.get(title) ?? []), change]);
-  }
-  const lines = [...titles].flatMap(([title, members]) => [
-    `${title} ${members.length}: ${members.map(nameAndPlace).join(', ')}`,
+  const stepsOf = stepsByAddress(plan);
+  const groups = groupedBy(
+    plan.changes.filter(({ kind }) => kind !== 'none'),
+    (change) => summaryTitle(change, stepsOf.get(change.address) ?? [], paint),
+  );
+  const lines = [...groups].flatMap(([title, members]) => [
+    `${title} ${members.length}: ${namesAndPlaces(members)}`,
     ...members.flatMap((member) => renderDestroyed(member, paint)),
   ]);
   const shared = stepsWithoutChange(plan).flatMap((step) => renderStep(step, plan, paint).slice(0, 1));
@@ -85,19 +87,37 @@ export function renderSummary(plan: Plan, paint: Paint): string[] {
 }
 
 /** `~ vm.worker  change and restart`: the same for all members to which the same happens. */
-function summaryTitle(change: Change, { steps }: Plan, paint: Paint): string {
-  const [mark, usual, style] = MARKS[change.kind];
-  const own = steps.filter(({ address }) => address === change.address);
-  const group = change.address.replace(/\[.*\]$/, '');
-  return `${paint(style, `${mark} ${group}`)}  ${verbOf(change, own) ?? usual}${change.restarts ? ' and restart' : ''}`;
+function summaryTitle(change: Change, steps: readonly Step[], paint: Paint): string {
+  const [mark, , style] = MARKS[change.kind];
+  return `${paint(style, `${mark} ${groupAddress(change.address)}`)}  ${wordsOf(change, steps)}`;
 }
 
-const nameAndPlace = ({ name, vmid, node }: Change) => `${name} (${vmid === undefined ? '' : `${vmid} `}on ${node})`;
+/** `create`, or `change and restart`. */
+export function wordsOf(change: Change, steps: readonly Step[]): string {
+  const [, usual] = MARKS[change.kind];
+  return `${verbOf(change, steps) ?? usual}${change.restarts ? ' and restart' : ''}`;
+}
+
+/** A group with more members is named by its first and last one, on each node. */
+const MOST_NAMED = 6;
+
+/** `db (100 on pve1)`, or `worker-1 … worker-60 (106–165 on pve1)`. */
+function namesAndPlaces(members: readonly Change[]): string {
+  const place = (ids: string, node: string) => `(${ids === '' ? '' : `${ids} `}on ${node})`;
+  if (members.length <= MOST_NAMED) {
+    return members.map(({ name, vmid, node }) => `${name} ${place(String(vmid ?? ''), node)}`).join(', ');
+  }
+  return [...groupedBy(members, ({ node }) => node)]
+    .map(([node, some]) => {
+      const ends = some.length === 1 ? some[0]?.name : `${some[0]?.name} … ${some.at(-1)?.name}`;
+      return `${ends} ${place(rangesOf(some.flatMap(({ vmid }) => vmid ?? [])), node)}`;
+    })
+    .join(', ');
+}
 
 /** Some changes of a plan. Leaves out VMs that stay as they are, and folds equal changes. */
 export function renderChanges(plan: Plan, changes: readonly Change[], paint: Paint): string[] {
-  const stepsOf = new Map<string, Step[]>();
-  for (const step of plan.steps) stepsOf.set(step.address, [...(stepsOf.get(step.address) ?? []), step]);
+  const stepsOf = stepsByAddress(plan);
   const blocks = changes.filter(isWorthShowing).map((change): ShownChange => {
     const steps = stepsOf.get(change.address) ?? [];
     const [title = '', ...painted] = renderChange(change, paint, steps);
@@ -106,6 +126,10 @@ export function renderChanges(plan: Plan, changes: readonly Change[], paint: Pai
     return { title, sort, name: change.name, address: change.address, lines, painted };
   });
   return foldChanges(blocks, paint);
+}
+
+export function stepsByAddress({ steps }: Plan): ReadonlyMap<string, readonly Step[]> {
+  return groupedBy(steps, ({ address }) => address);
 }
 
 /** What was checked, and how groups take turns. */
@@ -174,8 +198,9 @@ export function renderChange(change: Change, paint: Paint, steps: readonly Step[
   return [title, ...linesBelow(change, paint, steps).map(({ text }) => text)];
 }
 
-function linesBelow(change: Change, paint: Paint, steps: readonly Step[]): ChangeLine[] {
-  const notes = [
+/** What there is to say about a change beside its fields. */
+export function notesOf(change: Change, steps: readonly Step[]): string[] {
+  return [
     ...(change.kind === 'update' ? steps.flatMap(describeStep) : []),
     ...(change.inherited.length > 0 && change.kind !== 'none'
       ? [`${change.kind === 'replace' ? 'from the template' : 'inherited, kept'}: ${change.inherited.join('; ')}`]
@@ -187,10 +212,13 @@ function linesBelow(change: Change, paint: Paint, steps: readonly Step[]): Chang
     ...(change.notes ?? []),
     ...(change.outside ?? []).map(outsideLine),
   ];
+}
+
+function linesBelow(change: Change, paint: Paint, steps: readonly Step[]): ChangeLine[] {
   return [
     { text: paint('dim', `    ${change.reason}`) },
     ...differenceLines(change.differences, change.kind !== 'update', paint),
-    ...notes.map((note) => ({ text: paint('dim', `    ${note}`) })),
+    ...notesOf(change, steps).map((note) => ({ text: paint('dim', `    ${note}`) })),
     ...renderDestroyed(change, paint).map((text) => ({ text })),
   ];
 }

@@ -1,12 +1,13 @@
 /** The simulated nodes with their guests, and every lock that is held. */
 import type { SimulatedGuest, SimulatedLock, SimulatedNode, SimulatedView } from '../../server/simulated.ts';
 import { useAct } from '../ask.ts';
-import { GuestRow, Guests, NodeCard } from '../cluster.tsx';
+import { GuestList, GuestRow, NodeCard, SharedStorages } from '../cluster.tsx';
 import { Scroll } from '../parts.tsx';
 
 export function SimulatedCluster({ view }: { view: SimulatedView }) {
   return (
     <>
+      <SharedStorages nodes={view.nodes} />
       <div class="cards">
         {view.nodes.map((node) => (
           <Node key={node.node} node={node} />
@@ -24,11 +25,11 @@ function Node({ node }: { node: SimulatedNode }) {
   const words = node.isOnline ? 'Take offline' : 'Bring online';
   return (
     <NodeCard node={node}>
-      <Guests label={`Guests on ${name}`}>
+      <GuestList label={`Guests on ${name}`}>
         {node.guests.map((guest) => (
           <Guest key={guest.vmid} guest={guest} />
         ))}
-      </Guests>
+      </GuestList>
       {!node.isEntry && (
         <p class="acts">
           <button
