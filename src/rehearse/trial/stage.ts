@@ -141,7 +141,9 @@ export class Stage {
         secrets,
         owner: { who: 'rehearsal', host: 'copy', pid: run, command: 'rehearse' },
         onEvent: (event) => {
-          if (event.event !== 'activity') this.events.push(event);
+          // An activity tells how far something is; it changes nothing.
+          if (event.event === 'activity') return;
+          this.events.push(event);
           this.onChange(this.world);
         },
       });

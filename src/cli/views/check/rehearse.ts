@@ -1,7 +1,10 @@
 /** A rehearsal: when what happens, the end with its range, the room it takes, what would fail, and what was assumed. */
+import { groupAddress } from '../../../base/address.ts';
 import { commandText } from '../../../base/hint.ts';
+import { groupedBy } from '../../../base/values/groups.ts';
 import { counted, printDuration } from '../../../base/values/units.ts';
 import { nameOfStep } from '../../../engine/record/run-moments.ts';
+import type { StepRecord } from '../../../engine/record/run-record.ts';
 import type { Rehearsal } from '../../../rehearse/rehearse.ts';
 import type { Interruptions, Storms, TrialFailure } from '../../../rehearse/trial/interrupt.ts';
 import type { Paint } from '../text/paint.ts';
@@ -87,22 +90,58 @@ export function renderRehearsal(shown: ShownRehearsal, paint: Paint): string[] {
   ];
 }
 
+/** With more resources than this, members of a group that end alike share a row; whatever fails keeps its own. */
+const MOST_ROWS = 30;
+
 function timeline({ run }: Rehearsal, paint: Paint): string[] {
-  const since = (at: string | undefined) =>
-    at === undefined ? '' : `+${printDuration(Date.parse(at) - Date.parse(run.startedAt ?? at))}`;
-  const rows = run.resources.map(({ address, status, startedAt, endedAt, steps }) => {
-    const longest = steps.toSorted((a, b) => (b.durationMs ?? 0) - (a.durationMs ?? 0)).slice(0, 3);
-    const parts = longest
-      .filter(({ durationMs = 0 }) => durationMs >= 100)
-      .map((step) => `${nameOfStep(step)} ${printDuration(step.durationMs ?? 0)}`);
-    return [address, since(startedAt), since(endedAt), status, parts.join(', ')];
+  const start = Date.parse(run.startedAt ?? '');
+  const since = (at: number) => (Number.isFinite(at) ? `+${printDuration(at - start)}` : '');
+  const isLong = run.resources.length > MOST_ROWS;
+  const groups = groupedBy(run.resources, ({ address, status }) =>
+    isLong && status === 'done' ? groupAddress(address) : address,
+  );
+  const rows = [...groups].map(([name, members]) => {
+    const times = (each: 'startedAt' | 'endedAt') => members.flatMap((member) => member[each] ?? []).map(Date.parse);
+    return [
+      members.length === 1 ? (members[0]?.address ?? name) : `${name} (${members.length})`,
+      since(Math.min(...times('startedAt'))),
+      since(Math.max(...times('endedAt'))),
+      members[0]?.status ?? '',
+      longestSteps(members.flatMap(({ steps }) => steps)).join(', '),
+    ];
   });
   return renderTable(['resource', 'begins', 'ends', 'outcome', 'longest steps'], rows, paint);
 }
 
-function orderLines({ order }: Rehearsal): string[] {
-  return order.map(({ address, what, afterMs }) => `+${printDuration(afterMs)}  ${what}  ${address}`);
+/** The three that take longest; of a step that several members have, the longest. */
+function longestSteps(steps: readonly StepRecord[]): string[] {
+  return [...groupedBy(steps, nameOfStep)]
+    .map(([name, same]) => [name, Math.max(...same.map(({ durationMs = 0 }) => durationMs))] as const)
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, 3)
+    .filter(([, durationMs]) => durationMs >= 100)
+    .map(([name, durationMs]) => `${name} ${printDuration(durationMs)}`);
 }
+
+/** In a long list, members of a group that start one after the other share a line. */
+function orderLines({ order }: Rehearsal): string[] {
+  const isLong = order.length > MOST_ROWS;
+  const spans: { first: Start; last: Start; count: number }[] = [];
+  for (const next of order) {
+    const span = spans.at(-1);
+    const isNext =
+      span && span.last.what === next.what && groupAddress(span.last.address) === groupAddress(next.address);
+    if (isLong && isNext) Object.assign(span, { last: next, count: span.count + 1 });
+    else spans.push({ first: next, last: next, count: 1 });
+  }
+  return spans.map(({ first, last, count }) => {
+    const from = `+${printDuration(first.afterMs)}`;
+    if (count === 1) return `${from}  ${first.what}  ${first.address}`;
+    return `${from} to +${printDuration(last.afterMs)}  ${first.what}  ${groupAddress(first.address)}, ${count} of them`;
+  });
+}
+
+type Start = Rehearsal['order'][number];
 
 function peakLines({ peaks }: Rehearsal, paint: Paint): string[] {
   const rows = peaks.flatMap(({ node, memory, storages }) => [
