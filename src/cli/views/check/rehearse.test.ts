@@ -8,7 +8,13 @@ const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toIS
 
 function resource(address: string, second: number, status: ResourceRecord['status'] = 'done'): ResourceRecord {
   const step = { step: `${address} start`, address, action: 'vm.start', durationMs: 2000 + second } as StepRecord;
-  return { address, status, startedAt: at(second), endedAt: at(second + 20), steps: [step] } as ResourceRecord;
+  return {
+    address,
+    status,
+    startedAt: at(second),
+    endedAt: at(second + 20),
+    steps: [step],
+  } as Partial<ResourceRecord> as ResourceRecord;
 }
 
 function rehearsalOf(resources: readonly ResourceRecord[], more: Partial<Rehearsal> = {}): Rehearsal {
