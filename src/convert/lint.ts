@@ -16,7 +16,7 @@ interface Rule {
   /** Of a VM. */
   vm?(vm: DeclaredResource, report: Report, module: Module): void;
   /** Of any other block at the top of a file. */
-  block?(block: Block, report: Report): void;
+  block?(block: Block, report: Report, module: Module): void;
 }
 
 const isBpg = ({ source }: DeclaredResource): boolean => source?.provider === 'bpg';
@@ -172,10 +172,10 @@ const RULES: readonly Rule[] = [
     name: 'insecure',
     remedy: 'Pin the certificate: `fingerprint` or `ca`. Proxwright always verifies it.',
     known: [`${BPG}/1609`],
-    block: (block, report) => {
+    block: (block, report, module) => {
       if (block.type !== 'provider') return;
       const flag = attributeOf(block.body, 'insecure') ?? attributeOf(block.body, 'pm_tls_insecure');
-      if (flag && isLiteral(flag.value, true))
+      if (flag && isLiteral(module.byDefault(flag.value), true, 'true', 1))
         report(flag, 'The certificate is not verified: any host on the way can read the token.');
     },
   },
@@ -200,7 +200,7 @@ export function lintModules(modules: readonly Module[]): readonly Trap[] {
         for (const item of file.body.items) {
           if (item.kind !== 'block') continue;
           const subject = [item.type, ...item.labels.map(({ text }) => text)].join('.').replace(/^resource\./, '');
-          rule.block?.(item, reporter(file, subject));
+          rule.block?.(item, reporter(file, subject), module);
         }
       }
     }

@@ -1,14 +1,21 @@
 /**
- * A random VM, written as bpg would have it, converted, and read as a stack: the same fields, so the same plan. Only fields
- * that bpg can express take part; they are counted, so that the test cannot become empty.
+ * A random VM, written as bpg would have it, converted, and read as a stack: the same fields, and the same plan on a cluster
+ * that does not have the VM and on one that has another VM in its place. Only fields that bpg can express take part; they are
+ * counted, so that the test cannot become empty.
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { vmAddress } from '../../src/base/address.ts';
 import { convertFiles, stackOf } from '../../src/convert/index.ts';
+import type { ResolvedStack } from '../../src/kinds/stack.ts';
+import { bareVm } from '../../src/kinds/vm/bare-vm.ts';
 import { type VmFields, vmFieldsSchema } from '../../src/kinds/vm/fields/index.ts';
 import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { RICH_TEMPLATE } from '../../src/kinds/vm/testing/vm-site.ts';
+import { driftWorld, VM_SITES } from '../simulation/engine/support/drift-world.ts';
+import { stackOf as resolvedOf, StackScene } from '../simulation/support/stack-scene.ts';
+import { byDepth } from '../support/depth.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -76,7 +83,14 @@ const TOP = {
 
 /** What bpg can say of a VM, and how it says it. */
 function asBpg(vm: VmFields): { readonly expected: Fields; readonly text: string } {
-  const fields = record(vm);
+  const { boot, ...others } = record(vm);
+  // Some devices are not written, and no boot order may name them.
+  const written = [
+    ...Object.keys(record(others.disks)),
+    ...Object.keys(record(others.nics)).map((_, index) => `net${index}`),
+  ];
+  const isWritten = Array.isArray(boot) && boot.every((device) => written.includes(String(device)));
+  const fields: Fields = { ...others, ...(isWritten && { boot }) };
   const [top, lines] = renamed(fields, TOP);
   const expected: Record<string, unknown> = { ...top };
   const memory = fields.memory;
@@ -101,6 +115,9 @@ function asBpg(vm: VmFields): { readonly expected: Fields; readonly text: string
     const [same, diskLines] = renamed(disk, DISK);
     const size = typeof disk.size === 'number' && disk.size % GIB === 0 ? disk.size : undefined;
     disks[slot] = {
+      // What bpg sets where nothing is said.
+      storage: 'local-lvm',
+      size: 8 * GIB,
       ...same,
       ...(size !== undefined && { size }),
       ...(disk.discard !== undefined && { discard: disk.discard }),
@@ -117,7 +134,7 @@ function asBpg(vm: VmFields): { readonly expected: Fields; readonly text: string
     const [same, nicLines] = renamed(nic, NIC);
     const vlan = typeof nic.vlan === 'number' ? nic.vlan : undefined;
     const trunks = Array.isArray(nic.trunks) && nic.trunks.length > 0 ? nic.trunks : undefined;
-    nics[`net${index}`] = { ...same, ...(vlan !== undefined && { vlan }), ...(trunks && { trunks }) };
+    nics[`net${index}`] = { bridge: 'vmbr0', ...same, ...(vlan !== undefined && { vlan }), ...(trunks && { trunks }) };
     if (vlan !== undefined) nicLines.push(`vlan_id = ${vlan}`);
     if (trunks) nicLines.push(`trunks = "${trunks.join(';')}"`);
     lines.push(block('network_device', nicLines));
@@ -133,7 +150,76 @@ function asBpg(vm: VmFields): { readonly expected: Fields; readonly text: string
   return { expected, text: `resource "proxmox_virtual_environment_vm" "generated" {\n${lines.join('\n')}\n}\n` };
 }
 
+/** The one VM of the stack that a configuration of bpg becomes. */
+function convertedVm(text: string): unknown {
+  const { changed, findings } = convertFiles(new Map([['main.tf', text]]));
+  expect(findings).toEqual([]);
+  const { text: stack, findings: left } = stackOf({ files: changed, name: 'lab' });
+  expect(left).toEqual([]);
+  return (parse(stack) as { vms: { generated: unknown } }).vms.generated;
+}
+
+const ADDRESS = vmAddress('generated');
+
+/** No disk of the VM before is larger. */
+function withLargeDisks(vm: VmFields): VmFields {
+  const disks = Object.entries(vm.disks ?? {}).map(([slot, disk], index) => {
+    const isDisk = disk.remove === undefined && disk.iso === undefined;
+    return [slot, isDisk ? { ...disk, size: (64 + index) * GIB } : disk] as const;
+  });
+  return { ...vm, ...(disks.length > 0 && { disks: Object.fromEntries(disks) }) };
+}
+
+function stackWith(fields: unknown, vmid: number): ResolvedStack {
+  const parsed = vmFieldsSchema.parse({ ...record(fields), vmid, power: 'stopped' });
+  return { ...resolvedOf('vms: {}'), vms: [bareVm(ADDRESS, parsed)] };
+}
+
+/** All that is shown and done, or why there is no plan. Nothing in it is drawn at random. */
+async function planned(lab: StackScene, stack: ResolvedStack): Promise<unknown> {
+  try {
+    const { changes, steps } = await lab.plan(stack);
+    return JSON.parse(JSON.stringify({ changes, steps }));
+  } catch (error) {
+    return { refused: String(error) };
+  }
+}
+
 describe('a random VM, written for bpg and converted', () => {
+  it('has the same plan, as a new VM and in the place of another one', async () => {
+    const seen = { plans: 0, updates: 0, refused: 0 };
+    for (let seed = 1; seed <= byDepth(6, 30, 300); seed++) {
+      const lab = new StackScene([], driftWorld);
+      await lab.run(async () => {
+        const site = VM_SITES[seed % VM_SITES.length];
+        if (!site) return;
+        const [other, ...drawn] = fc.sample(vmFieldsArbitrary(site), { numRuns: 5, seed });
+        const origin = { clone: other?.clone };
+        const made =
+          other &&
+          (await lab.apply(stackWith({ ...printable(asBpg(other).expected), ...origin }, 801)).then(
+            () => true,
+            () => false,
+          ));
+        for (const vm of drawn) {
+          const { expected, text } = asBpg(withLargeDisks(vm));
+          if (/[$%]\{/.test(text)) continue;
+          const converted = convertedVm(text);
+          for (const vmid of made ? [801, 802] : [802]) {
+            const wanted = await planned(lab, stackWith({ ...printable(expected), ...origin }, vmid));
+            expect(await planned(lab, stackWith({ ...record(converted), ...origin }, vmid))).toEqual(wanted);
+            const isPlan = !('refused' in record(wanted));
+            seen.plans += 1;
+            seen.refused += isPlan ? 0 : 1;
+            seen.updates += isPlan && vmid === 801 ? 1 : 0;
+          }
+        }
+      });
+    }
+    expect(seen.plans - seen.refused).toBeGreaterThan(seen.plans / 2);
+    expect(seen.updates).toBeGreaterThan(0);
+  });
+
   it('has the same fields', () => {
     const seen = new Set<string>();
     fc.assert(
@@ -141,11 +227,7 @@ describe('a random VM, written for bpg and converted', () => {
         const { expected, text } = asBpg(vm);
         // A dollar sign before a brace is an interpolation in HCL.
         fc.pre(!/[$%]\{/.test(text));
-        const { changed, findings } = convertFiles(new Map([['main.tf', text]]));
-        expect(findings).toEqual([]);
-        const { text: stack, findings: left } = stackOf({ files: changed, name: 'lab' });
-        expect(left).toEqual([]);
-        const entry = (parse(stack) as { vms: { generated: unknown } }).vms.generated;
+        const entry = convertedVm(text);
         expect(vmFieldsSchema.parse(entry)).toEqual(vmFieldsSchema.parse(printable(expected)));
         for (const path of pathsOf(expected)) seen.add(path);
       }),

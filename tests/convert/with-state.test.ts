@@ -33,7 +33,7 @@ describe('a conversion with a state', () => {
       { name: 'base', key: 'b', values: { vm_id: 101, node_name: 'pve2', template: true } },
     );
     const { changed, findings } = convertFiles(new Map([['main.tf', text]]), state);
-    expect(findings).toEqual([]);
+    expect(findings.map(({ what }) => what)).toEqual(['template']);
     expect(changed.get('proxwright-moved.tf')).toContain(
       'import {\n  to = proxwright_template.base["a"]\n  id = "pve1/100"\n}\n\nimport {\n  to = proxwright_template.base["b"]\n  id = "pve2/101"\n}\n',
     );
@@ -63,7 +63,7 @@ describe('a conversion with a state', () => {
     expect(changed.get('main.tf')).toBe(
       `resource "${type}" "base" {\n  name = "base"\n  node = "pve1"\n  vmid = 100\n}\n`,
     );
-    expect(findings).toEqual([]);
+    expect(findings.map(({ what }) => what)).toEqual(isTemplate ? ['template'] : []);
   });
 
   it('says which resources the state does not have', () => {
@@ -73,7 +73,8 @@ describe('a conversion with a state', () => {
   });
 
   it('leaves an import to you if several directories use the module, or if there is no state', () => {
-    const own = template('  node_name = var.node\n  template  = true');
+    const disk = '  disk {\n    interface   = "scsi0"\n    import_from = "local:import/a.qcow2"\n  }';
+    const own = template(`  node_name = var.node\n  template  = true\n${disk}`);
     const call = 'module "base" {\n  source = "../module"\n}\n';
     const files = new Map([
       ['one/main.tf', call],
@@ -85,6 +86,21 @@ describe('a conversion with a state', () => {
     expect(convertFiles(new Map([['main.tf', own]])).findings).toMatchObject([
       { kind: 'review', what: 'template', why: expect.stringContaining('--state') },
     ]);
+  });
+
+  it.each([
+    ['disk {\n    interface = "scsi0"\n  }', 'import_from = proxwright_image.NAME.id'],
+    ['clone {\n    vm_id = 9000\n  }', undefined],
+    ['disk {\n    interface = "scsi0"\n    file_id   = "local:import/a.qcow2"\n  }', undefined],
+  ])('warns of a template whose system comes from nowhere: %s', (body, nearest) => {
+    const text = template(`  node_name = "pve1"\n  vm_id     = 100\n  template  = true\n  ${body}`);
+    const { findings, changed } = convertFiles(new Map([['main.tf', text]]));
+    expect(findings).toMatchObject(
+      nearest === undefined
+        ? []
+        : [{ kind: 'review', line: 1, what: 'template', why: expect.stringContaining(nearest) }],
+    );
+    expect(changed.get('main.tf')).not.toContain('clone');
   });
 
   it.each([

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -70,14 +80,68 @@ describe('convert', () => {
   it('lists traps alone', async () => {
     const { code, said } = await convert(WHOLE.replace('true', 'false'), { lintOnly: true });
     expect(code).toBe(2);
-    expect(said).toEqual([{ schema: 1, traps: [expect.objectContaining({ rule: 'node-change', line: 3 })] }]);
+    expect(said).toEqual([
+      { schema: 1, traps: [expect.objectContaining({ rule: 'node-change', line: 3 })], skipped: [] },
+    ]);
     expect((await convert(WHOLE, { lintOnly: true })).code).toBe(0);
+  });
+
+  it('reads a file through a link, and never writes through it', async () => {
+    const shared = 'terraform {\n  required_providers {\n    proxmox = { source = "bpg/proxmox" }\n  }\n}\n';
+    writeFileSync(join(directory, 'shared.tf'), shared);
+    symlinkSync('../shared.tf', join(directory, 'infra', 'providers.tf'));
+    expect((await convert(WHOLE, { out: 'new' })).code).toBe(0);
+    expect(read('new', 'providers.tf')).toContain('proxwright.dev/proxwright/proxwright');
+    expect((await convert(WHOLE, { inPlace: true })).code).toBe(0);
+    expect(read('infra', 'providers.tf')).toContain('proxwright.dev/proxwright/proxwright');
+    expect(lstatSync(join(directory, 'infra', '.before-convert', 'providers.tf')).isSymbolicLink()).toBe(true);
+    expect(read('shared.tf')).toBe(shared);
+  });
+
+  it.each([
+    ['new', { out: 'new' }],
+    ['lint', { lintOnly: true }],
+    ['stack', { format: 'stack' }],
+  ])('names what it does not read, and exits with 2: %s', async (_, options) => {
+    writeFileSync(join(directory, 'infra', 'more.tf.json'), '{}');
+    symlinkSync('/nowhere/lost.tf', join(directory, 'infra', 'lost.tf'));
+    mkdirSync(join(directory, 'modules'));
+    symlinkSync('../modules', join(directory, 'infra', 'modules'));
+    symlinkSync('.', join(directory, 'infra', 'itself'));
+    const { code, said } = await convert(WHOLE, options);
+    expect(code).toBe(2);
+    const { skipped } = said[0] as { skipped: { path: string }[] };
+    expect(skipped.map(({ path }) => path).sort()).toEqual(['itself', 'lost.tf', 'modules', 'more.tf.json']);
+  });
+
+  it.each(['proxwright-moved.tf', 'cloud-init'])('puts all files back when it cannot write %s', async (name) => {
+    // A directory where convert adds a file, or a file where it adds a directory.
+    const place = join(directory, 'infra', name);
+    if (name === 'cloud-init') writeFileSync(place, '');
+    else mkdirSync(place);
+    const snippet = `resource "proxmox_virtual_environment_file" "user" {
+  content_type = "snippets"
+  datastore_id = "local"
+  node_name    = "pve1"
+  source_raw {
+    file_name = "user.yaml"
+    data      = "#cloud-config"
+  }
+}
+`;
+    const use = '  initialization {\n    user_data_file_id = proxmox_virtual_environment_file.user.id\n  }\n}\n';
+    const text = `${snippet}${WHOLE.replace(/}\n$/, use)}`;
+    await expect(convert(text, { inPlace: true })).rejects.toMatchObject({ code: 'UNWRITABLE_FILE' });
+    expect(read('infra', 'main.tf')).toBe(text);
+    expect(readdirSync(join(directory, 'infra')).sort()).toEqual(['.terraform', 'main.tf', 'notes.txt', name].sort());
   });
 
   it('refuses a directory without a configuration, and a file that is not text', async () => {
     const { deps } = testDeps({ directory });
     mkdirSync(join(directory, 'empty'));
     await expect(runConvert('empty', {}, deps)).rejects.toThrow(/no Terraform files/);
+    writeFileSync(join(directory, 'empty', 'main.tf.json'), '{}');
+    await expect(runConvert('empty', {}, deps)).rejects.toThrow(/JSON syntax only/);
     await expect(runConvert('nowhere', {}, deps)).rejects.toThrow(/no such file/);
     writeFileSync(join(directory, 'infra', 'main.tf'), Buffer.from([0x61, 0xff, 0xfe]));
     await expect(runConvert('infra', {}, deps)).rejects.toThrow(/UTF-8/);

@@ -1,5 +1,5 @@
 /** `proxwright convert`: a tree of Terraform files for bpg or Telmate, converted; and the traps in it. */
-import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { ProxwrightError } from '../../base/errors.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../../convert/index.ts';
 import type { CommandDeps, ExitCode, GlobalOptions } from '../command.ts';
 import { stackNameOf } from '../stack/stack-name.ts';
-import { type ConvertView, convertView } from '../views/convert.ts';
+import { type ConvertView, convertView, type SkippedFile } from '../views/convert.ts';
 import { unwritable } from '../write-file.ts';
 
 export interface ConvertOptions extends GlobalOptions {
@@ -39,20 +39,19 @@ export async function runConvert(
   }
   const root = resolve(deps.directory, given ?? '.');
   const view = convertView(deps);
-  const files = await readTree(root);
+  const { files, skipped } = await readTree(root);
   if (options.lintOnly) {
     const traps = lintModules(readModules(files));
-    view.linted(traps);
-    return traps.length > 0 ? 2 : 0;
+    view.linted(traps, skipped);
+    return traps.length > 0 || skipped.length > 0 ? 2 : 0;
   }
   const state =
     options.state === undefined ? undefined : await stateIn(resolve(deps.directory, options.state), options.state);
   const conversion = convertFiles(files, state);
   const traps = lintModules(conversion.modules);
-  if (options.format === 'stack') return writeStack({ root, files, state, conversion, options, deps, view });
+  if (options.format === 'stack') return writeStack({ root, files, skipped, state, conversion, options, deps, view });
   const target = options.inPlace ? root : options.out === undefined ? undefined : resolve(deps.directory, options.out);
   const backup = await write(root, target, conversion);
-  const skipped = [...files.keys()].filter((path) => path.endsWith('.tf.json'));
   view.converted({
     directory: given ?? '.',
     ...(target !== undefined && { target: relative(deps.directory, target) || '.' }),
@@ -68,6 +67,7 @@ export async function runConvert(
 interface StackWork {
   readonly root: string;
   readonly files: Files;
+  readonly skipped: readonly SkippedFile[];
   readonly state: readonly StateResource[] | undefined;
   readonly conversion: Conversion;
   readonly options: ConvertOptions;
@@ -76,7 +76,8 @@ interface StackWork {
 }
 
 /** A stack file with every value computed. */
-async function writeStack({ root, files, state, conversion, options, deps, view }: StackWork): Promise<ExitCode> {
+async function writeStack(work: StackWork): Promise<ExitCode> {
+  const { root, files, skipped, state, conversion, options, deps, view } = work;
   const all = new Map([...files, ...conversion.changed]);
   const stack = stackOf({ files: all, name: stackNameOf(basename(root)), ...(state && { state }) });
   const findings = [...conversion.findings.filter(({ kind }) => kind === 'left'), ...stack.findings];
@@ -87,8 +88,8 @@ async function writeStack({ root, files, state, conversion, options, deps, view 
       throw unwritable(target, error);
     });
   }
-  view.stack({ ...(options.out !== undefined && { target: options.out }), text: stack.text, findings });
-  return findings.length === 0 ? 0 : 2;
+  view.stack({ ...(options.out !== undefined && { target: options.out }), text: stack.text, findings, skipped });
+  return findings.length === 0 && skipped.length === 0 ? 0 : 2;
 }
 
 async function stateIn(path: string, shown: string): Promise<readonly StateResource[]> {
@@ -106,16 +107,29 @@ async function stateIn(path: string, shown: string): Promise<readonly StateResou
 const MAX_BYTES = 5_000_000;
 const MAX_FILES = 10_000;
 
-/** Directories whose names begin with a dot hold providers, modules and history. */
-async function readTree(root: string): Promise<Files> {
+interface Tree {
+  readonly files: Files;
+  readonly skipped: readonly SkippedFile[];
+}
+
+/** Directories whose names begin with a dot hold providers, modules and history. A link to a file counts as a file, as for Terraform. */
+async function readTree(root: string): Promise<Tree> {
   const files = new Map<string, string>();
+  const skipped: SkippedFile[] = [];
   try {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     for (const entry of entries) {
       const path = relative(root, join(entry.parentPath, entry.name));
-      const isHidden = path.split(sep).some((part) => part.startsWith('.'));
-      if (!entry.isFile() || isHidden || !/\.(tf|tofu|tf\.json|tfvars)$/.test(entry.name)) continue;
-      files.set(path.split(sep).join('/'), await readText(join(root, path), path));
+      const shown = path.split(sep).join('/');
+      if (path.split(sep).some((part) => part.startsWith('.'))) continue;
+      const isLink = entry.isSymbolicLink();
+      const real = isLink ? await stat(join(root, path)).catch(() => undefined) : entry;
+      if (isLink && real?.isDirectory()) skipped.push({ path: shown, why: LINKED_DIRECTORY });
+      if (!/\.(tf|tofu|tf\.json|tofu\.json|tfvars)$/.test(entry.name)) continue;
+      if (isLink && !real) skipped.push({ path: shown, why: 'It is a link to a file that does not exist.' });
+      if (!real?.isFile()) continue;
+      if (/\.json$/.test(entry.name)) skipped.push({ path: shown, why: JSON_SYNTAX });
+      else files.set(shown, await readText(join(root, path), path));
     }
   } catch (error) {
     if (error instanceof ProxwrightError) throw error;
@@ -128,16 +142,27 @@ async function readTree(root: string): Promise<Files> {
     });
   }
   const isNone = ![...files.keys()].some((path) => /\.(tf|tofu)$/.test(path));
+  const isJson = skipped.some(({ why }) => why === JSON_SYNTAX);
   if (isNone || files.size > MAX_FILES) {
     throw new ProxwrightError({
       code: 'BAD_VALUE',
-      detail: isNone ? 'The directory has no Terraform files.' : `The directory has more than ${MAX_FILES} files.`,
+      detail: !isNone
+        ? `The directory has more than ${MAX_FILES} files.`
+        : isJson
+          ? 'The directory has Terraform files in JSON syntax only, and convert reads HCL.'
+          : 'The directory has no Terraform files.',
       where: { file: root },
-      hint: 'Name the directory of the configuration.',
+      hint:
+        isNone && isJson
+          ? 'If a tool writes these files, change what it reads. To take over the VMs themselves: proxwright adopt --format terraform'
+          : 'Name the directory of the configuration.',
     });
   }
-  return files;
+  return { files, skipped };
 }
+
+const JSON_SYNTAX = 'It has the JSON syntax, and convert reads HCL. The file stays as it is.';
+const LINKED_DIRECTORY = 'It is a link to a directory. Convert that directory by itself.';
 
 async function readText(path: string, shown: string): Promise<string> {
   const bytes = await readFile(path);
@@ -165,16 +190,38 @@ async function write(
   await refuseExisting(isInPlace ? backup : target);
   try {
     if (!isInPlace) await copyTree(root, target);
+    else for (const path of changed.keys()) await keep(join(root, path), join(backup, path));
+  } catch (error) {
+    if (isInPlace) await rm(backup, { recursive: true, force: true });
+    throw unwritable(target, error);
+  }
+  const written: string[] = [];
+  try {
     for (const [path, text] of changed) {
       const file = join(target, path);
-      if (isInPlace) await keep(join(root, path), join(backup, path));
       await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, text);
+      written.push(path);
+      await replace(file, text);
     }
   } catch (error) {
+    if (isInPlace) for (const path of written) await putBack(join(backup, path), join(root, path));
+    if (isInPlace) await rm(backup, { recursive: true, force: true });
     throw unwritable(target, error);
   }
   return isInPlace && changed.size > 0 ? backup : undefined;
+}
+
+/** A link becomes a file: what it leads to may belong to another configuration. */
+async function replace(file: string, text: string): Promise<void> {
+  const found = await lstat(file).catch(() => undefined);
+  if (found?.isSymbolicLink()) await rm(file);
+  await writeFile(file, text);
+}
+
+/** After a failure, so that no half of a configuration is new. */
+async function putBack(kept: string, file: string): Promise<void> {
+  await rm(file, { force: true }).catch(() => undefined);
+  if (await lstat(kept).catch(() => undefined)) await cp(kept, file, { verbatimSymlinks: true }).catch(() => undefined);
 }
 
 async function refuseExisting(path: string): Promise<void> {
@@ -199,6 +246,8 @@ async function copyTree(root: string, target: string): Promise<void> {
   await mkdir(target, { recursive: true });
   await cp(root, target, {
     recursive: true,
+    // Links lead to the same place from the copy as far as that is a part of it.
+    verbatimSymlinks: true,
     // A target inside of the source must not copy itself.
     filter: (path) => isOwn(path) && path !== target && !path.endsWith('.terraform.lock.hcl'),
   });
@@ -208,7 +257,7 @@ async function copyTree(root: string, target: string): Promise<void> {
 }
 
 async function keep(from: string, to: string): Promise<void> {
-  if (!(await stat(from).catch(() => undefined))) return;
+  if (!(await lstat(from).catch(() => undefined))) return;
   await mkdir(dirname(to), { recursive: true });
-  await cp(from, to);
+  await cp(from, to, { verbatimSymlinks: true });
 }

@@ -10,8 +10,13 @@ export interface Converted {
   readonly backup?: string;
   readonly conversion: Conversion;
   readonly traps: readonly Trap[];
-  /** Files that convert does not read. */
-  readonly skipped: readonly string[];
+  readonly skipped: readonly SkippedFile[];
+}
+
+/** What convert does not read, and why. */
+export interface SkippedFile {
+  readonly path: string;
+  readonly why: string;
 }
 
 export interface ConvertedStack {
@@ -19,12 +24,13 @@ export interface ConvertedStack {
   readonly target?: string;
   readonly text: string;
   readonly findings: readonly Finding[];
+  readonly skipped: readonly SkippedFile[];
 }
 
 export interface ConvertView {
   stack(result: ConvertedStack): void;
   converted(result: Converted): void;
-  linted(traps: readonly Trap[]): void;
+  linted(traps: readonly Trap[], skipped: readonly SkippedFile[]): void;
 }
 
 export function convertView(deps: ViewDeps): ConvertView {
@@ -42,8 +48,8 @@ export function convertView(deps: ViewDeps): ConvertView {
           traps,
           skipped,
         }),
-      stack: ({ target, text, findings }) => print({ target: target ?? null, text, findings }),
-      linted: (traps) => print({ traps }),
+      stack: ({ target, text, findings, skipped }) => print({ target: target ?? null, text, findings, skipped }),
+      linted: (traps, skipped) => print({ traps, skipped }),
     }),
   });
 }
@@ -64,12 +70,14 @@ function humanView({ terminal, print, paint }: HumanScreen): ConvertView {
       if (known.length > 0) print([paint('dim', `    ${known.join(' ')}`)]);
     }
   };
+  const showSkipped = (skipped: readonly SkippedFile[]) => {
+    for (const { path, why } of skipped) terminal.log('warn', `${path}: ${why}`);
+  };
   return {
     converted: ({ directory, target, backup, conversion, traps, skipped }) => {
       const { findings, counts } = conversion;
       for (const [kind, heading] of HEADINGS) showFindings(kind, heading, findings);
-      for (const path of skipped)
-        terminal.log('warn', `${path}: convert reads HCL, not JSON; the file stays as it is.`);
+      showSkipped(skipped);
       showTraps(traps);
       print(['']);
       const parts = [
@@ -88,14 +96,16 @@ function humanView({ terminal, print, paint }: HumanScreen): ConvertView {
       );
       terminal.log('info', 'Next: terraform init && terraform plan. It must show nothing to add or destroy.');
     },
-    stack: ({ target, text, findings }) => {
+    stack: ({ target, text, findings, skipped }) => {
+      showSkipped(skipped);
       for (const { file, line, subject, what, why } of findings) {
         terminal.log('warn', `${file}:${line}: ${subject}: ${what}: ${why}`);
       }
       if (target === undefined) print(text.trimEnd().split('\n'));
       else terminal.success(`Wrote ${target}.`);
     },
-    linted: (traps) => {
+    linted: (traps, skipped) => {
+      showSkipped(skipped);
       showTraps(traps);
       if (traps.length === 0) terminal.success('No traps found.');
     },

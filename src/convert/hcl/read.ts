@@ -5,15 +5,16 @@
 import { ProxwrightError } from '../../base/errors.ts';
 import { readExpression, readQuoted } from './expressions.ts';
 import { Scanner } from './scanner.ts';
-import type { Attribute, Block, Body, Expression, Item, Label } from './syntax.ts';
+import type { Attribute, Block, Expression, FileBody, Item, Label } from './syntax.ts';
 
-export function readBody(source: string, file: string): Body {
+export function readBody(source: string, file: string): FileBody {
   const scanner = new Scanner(source, file);
   scanner.skipByteOrderMark();
   const start = scanner.at;
   const items = readItems(scanner);
   if (!scanner.isAtEnd) throw scanner.problem('a block or an attribute');
-  return { start, end: scanner.at, items };
+  const comments = [...scanner.comments].map(([from, end]) => ({ start: from, end }));
+  return { start, end: scanner.at, items, comments };
 }
 
 /** An expression on its own, as in a file of variables. */

@@ -10,6 +10,8 @@ export class Scanner {
   at = 0;
   /** How many expressions are being read inside each other. */
   depth = 0;
+  /** Ends of comments by their starts; some are read more than once. */
+  readonly comments = new Map<number, number>();
 
   constructor(source: string, file: string) {
     this.source = source;
@@ -35,12 +37,14 @@ export class Scanner {
   /** White space and comments. The end of a line only where it means nothing. */
   skip(acrossLines: boolean): void {
     for (;;) {
-      const char = this.source[this.at];
+      const { at: start } = this;
+      const char = this.source[start];
       if (char === ' ' || char === '\t') this.at += 1;
       else if (acrossLines && (char === '\n' || char === '\r')) this.at += 1;
       else if (char === '#' || this.sees('//')) this.skipLineComment();
       else if (this.sees('/*')) this.skipComment();
       else return;
+      if (char === '#' || char === '/') this.comments.set(start, this.at);
     }
   }
 

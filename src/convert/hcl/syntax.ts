@@ -12,6 +12,11 @@ export interface Body extends Span {
   readonly items: readonly Item[];
 }
 
+/** Of a whole file. */
+export interface FileBody extends Body {
+  readonly comments: readonly Span[];
+}
+
 export type Item = Attribute | Block;
 
 export interface Attribute extends Span {

@@ -120,14 +120,24 @@ export const BPG_VM_ROWS: readonly Row[] = [
       },
     ],
   },
-  { block: 'disk', collection: { to: 'disks', key: { attribute: 'interface' } }, rows: DISK },
+  {
+    block: 'disk',
+    collection: { to: 'disks', key: { attribute: 'interface' } },
+    rows: DISK,
+    defaults: { storage: '"local-lvm"', size: '"8GiB"' },
+  },
   {
     block: 'cdrom',
     collection: { to: 'disks', key: { attribute: 'interface', byDefault: 'ide3' } },
     needs: PHYSICAL,
     rows: CDROM,
   },
-  { block: 'network_device', collection: { to: 'nics', key: { position: 'net' } }, rows: NIC },
+  {
+    block: 'network_device',
+    collection: { to: 'nics', key: { position: 'net' } },
+    rows: NIC,
+    defaults: { bridge: '"vmbr0"' },
+  },
   {
     block: 'clone',
     rows: [
@@ -142,6 +152,7 @@ export const BPG_VM_ROWS: readonly Row[] = [
   { block: 'agent', rows: AGENT },
   {
     block: 'efi_disk',
+    defaults: { 'efi.storage': '"local-lvm"', 'efi.type': '"2m"' },
     rows: [
       { from: 'datastore_id', to: 'efi.storage' },
       { from: 'type', to: 'efi.type' },
@@ -151,6 +162,7 @@ export const BPG_VM_ROWS: readonly Row[] = [
   },
   {
     block: 'tpm_state',
+    defaults: { 'tpm.storage': '"local-lvm"', 'tpm.version': '"v2.0"' },
     rows: [
       { from: 'datastore_id', to: 'tpm.storage' },
       { from: 'version', to: 'tpm.version' },

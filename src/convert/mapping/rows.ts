@@ -19,6 +19,10 @@ export type Conversion =
   | 'on'
   /** `1` → `true`. */
   | 'number-flag'
+  /** A boolean, which an earlier release wrote as a number or as a word: `1` or `"on"` → `true`. */
+  | 'flag'
+  /** Numbers below 1 are no VLAN. */
+  | 'vlan'
   /** `true` → `"running"`. */
   | 'power'
   /** `true` → `"full"`. */
@@ -48,6 +52,8 @@ export type Conversion =
   | 'machine'
   /** `"order=scsi0;net0"` → `["scsi0", "net0"]`. */
   | 'boot-order'
+  /** The one disk to boot from, where no order says it. */
+  | 'boot-disk'
   /** `"ip=…,gw=…"` → `ipv4` and `ipv6` of a network card. */
   | 'ipconfig'
   /** A snippet: its content where this configuration has it, otherwise the volume. */
@@ -100,8 +106,12 @@ export interface BlockRow {
   readonly drop?: string;
   /** What an entry has where the block leaves it out. */
   readonly byDefault?: { readonly to: string; readonly text: string };
+  /** What the former provider sets where the block leaves it out, although Proxmox has no such default. */
+  readonly defaults?: Readonly<Record<string, string>>;
   /** What the block must say one of to be translated, and what it means otherwise. */
   readonly needs?: { readonly to: readonly string[]; readonly why: string };
+  /** Where it goes if it is no block but a text, as in an earlier release. */
+  readonly text?: string;
   /** Its attribute `type` says whether it is a disk, a CD drive or the drive of cloud-init: how each is translated. */
   readonly drives?: Readonly<Record<string, BlockRow>>;
 }
@@ -109,7 +119,13 @@ export interface BlockRow {
 export interface Collection {
   readonly to: string;
   readonly key:
-    | { readonly attribute: string; readonly prefix?: string; readonly byDefault?: string }
+    | {
+        readonly attribute: string;
+        readonly prefix?: string;
+        readonly byDefault?: string;
+        /** The attribute with the bus, where the slot is only a number or left out. */
+        readonly bus?: string;
+      }
     | { readonly position: string };
   /** The attribute that is the whole entry, with its value if the block leaves it out. */
   readonly scalar?: { readonly attribute: string; readonly byDefault: string };

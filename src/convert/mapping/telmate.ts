@@ -4,10 +4,13 @@ import type { AttributeRow, BlockRow, Row, SourceResource } from './rows.ts';
 const same = (...names: string[]): AttributeRow[] => names.map((from) => ({ from, to: from }));
 const below = (to: string, ...names: string[]): AttributeRow[] => names.map((from) => ({ from, to: `${to}.${from}` }));
 
+const flags = (...names: string[]): AttributeRow[] => names.map((from) => ({ from, to: from, as: 'flag' }));
+
 const DISK_OPTIONS: readonly Row[] = [
-  ...same('storage', 'cache', 'backup', 'replicate', 'serial', 'discard', 'format', 'wwn'),
+  ...same('storage', 'cache', 'serial', 'format', 'wwn'),
+  ...flags('backup', 'replicate', 'discard'),
   { from: 'size', to: 'size', as: 'size' },
-  { from: 'iothread', to: 'io_thread' },
+  { from: 'iothread', to: 'io_thread', as: 'flag' },
   { from: 'emulatessd', to: 'ssd' },
   { from: 'ssd', to: 'ssd', as: 'number-flag' },
   { from: 'asyncio', to: 'aio' },
@@ -35,7 +38,7 @@ const CDROM: readonly Row[] = [
   { from: 'passthrough', cannot: 'Proxwright does not pass the physical drive of the host.' },
 ];
 
-const SLOTS = { to: 'disks', key: { attribute: 'slot' } } as const;
+const SLOTS = { to: 'disks', key: { attribute: 'slot', bus: 'type' } } as const;
 
 /** A block `disk` is a disk unless its `type` says something else. */
 const DRIVES: BlockRow['drives'] = {
@@ -164,7 +167,7 @@ export const TELMATE_VM: SourceResource = {
     { from: 'clone_id', to: 'clone.template', as: 'text' },
     { from: 'full_clone', to: 'clone.mode', as: 'clone-mode' },
     { from: 'boot', to: 'boot', as: 'boot-order' },
-    { from: 'bootdisk', drop: '`boot` says it.' },
+    { from: 'bootdisk', to: 'boot', as: 'boot-disk' },
     { from: 'pxe', drop: '`boot` says it.' },
     { from: 'iso', cannot: 'Write a CD drive: `disks = { ide2 = { iso = … } }`.' },
     { from: 'agent', to: 'agent.enabled', as: 'number-flag' },
@@ -190,6 +193,7 @@ export const TELMATE_VM: SourceResource = {
     { from: 'cpu_type', to: 'cpu.type' },
     {
       block: 'cpu',
+      text: 'cpu.type',
       rows: [
         ...below('cpu', 'cores', 'sockets', 'type', 'limit', 'units', 'numa', 'affinity'),
         { from: 'vcores', to: 'cpu.vcpus' },
@@ -207,7 +211,7 @@ export const TELMATE_VM: SourceResource = {
       rows: [
         ...same('model', 'bridge', 'firewall', 'mtu', 'rate', 'queues', 'link_down'),
         { from: 'macaddr', to: 'mac' },
-        { from: 'tag', to: 'vlan' },
+        { from: 'tag', to: 'vlan', as: 'vlan' },
       ],
     },
     {

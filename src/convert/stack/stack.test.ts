@@ -141,7 +141,7 @@ describe('a stack of a configuration', () => {
       name: 'web-pve2',
       node: 'pve2',
       memory: '2GiB',
-      disks: { scsi0: { storage: 'local-lvm', image: 'noble' } },
+      disks: { scsi0: { storage: 'local-lvm', image: 'noble', size: '8GiB' } },
       nics: { net0: { bridge: 'vmbr0', ipv4: 'dhcp' } },
       guest: 'cloud-init',
       cloud_init: { user_data: { text: '#cloud-config\n' }, storage: 'local' },

@@ -56,6 +56,29 @@ function splitGap(gap: string): { readonly beside?: string; readonly lines: read
   return first === '' ? { lines: all } : { beside: first, lines: all };
 }
 
+/** Comments of a part of the source that its translation does not have: beside what was dropped, or inside of an attribute. */
+export function lostComments(
+  source: string,
+  comments: readonly Span[],
+  { start, end }: Span,
+  translation: string,
+): readonly string[] {
+  let rest = essence(translation);
+  const lost: string[] = [];
+  for (const comment of comments) {
+    if (comment.start < start || comment.end > end) continue;
+    const text = source.slice(comment.start, comment.end);
+    const words = essence(text);
+    const at = words === '' ? 0 : rest.indexOf(words);
+    if (at < 0) lost.push(...text.split('\n').map((line) => line.trim()));
+    else rest = rest.slice(0, at) + rest.slice(at + words.length);
+  }
+  return lost;
+}
+
+/** Without what a translation may change: white space, and the marks of comments. */
+const essence = (text: string): string => text.replace(/[\s#/*]+/g, '');
+
 /** Without empty lines at both ends. */
 function trimmed(lines: readonly string[]): readonly string[] {
   const start = lines.findIndex((line) => line !== '');
@@ -65,9 +88,11 @@ function trimmed(lines: readonly string[]): readonly string[] {
 }
 
 export function joined(outer: Around, inner: Around): Around {
+  const beside = inner.beside ?? outer.beside;
+  const isTaken = inner.beside !== undefined && outer.beside !== undefined;
   return {
-    above: [...outer.above, ...inner.above],
-    ...(inner.beside !== undefined && { beside: inner.beside }),
+    above: [...outer.above, ...(isTaken ? [outer.beside] : []), ...inner.above],
+    ...(beside !== undefined && { beside }),
     blankBefore: outer.blankBefore || inner.blankBefore,
   };
 }

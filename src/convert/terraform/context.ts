@@ -3,7 +3,7 @@ import type { Block, Expression, Span } from '../hcl/syntax.ts';
 import type { SourceResource } from '../mapping/rows.ts';
 import type { FindingKind } from '../report.ts';
 import type { Part } from './collections.ts';
-import { applied, editsOf, type References } from './references.ts';
+import { applied, type Edit, editsOf, type References } from './references.ts';
 import type { SourceValue } from './values.ts';
 
 /** What a resource may use of its site. */
@@ -40,8 +40,26 @@ export interface Walk {
 
 /** A block of the language, with its references translated and its indentation kept. */
 export function keptBlock(block: Block, source: string, references: References): readonly string[] {
-  const edits = expressionsIn(block).flatMap((each) => editsOf(each, source, references));
+  const edits = keptEdits(block, source, references);
   return dedented(applied(source, block.start, block.end, edits), columnOf(source, block.start));
+}
+
+/** An attribute that reads something which has no counterpart is commented out. */
+function keptEdits({ body }: Block, source: string, references: References): readonly Edit[] {
+  return body.items.flatMap((item) => {
+    if (item.kind === 'block') return keptEdits(item, source, references);
+    let left: string | undefined;
+    const edits = editsOf(item.value, source, {
+      ...references,
+      problem: (problem) => {
+        if (problem.isLeft) left = problem.why;
+        references.problem(problem);
+      },
+    });
+    if (left === undefined) return edits;
+    const indent = ' '.repeat(columnOf(source, item.start));
+    return [{ start: item.start, end: item.end, text: commentedOut(source, item, left).join(`\n${indent}`) }];
+  });
 }
 
 export function expressionsIn(block: Block): readonly Expression[] {

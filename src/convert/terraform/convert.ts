@@ -7,10 +7,11 @@ import { positionOf } from '../hcl/scanner.ts';
 import { type Attribute, attributeOf, type Block, type Item, type Span } from '../hcl/syntax.ts';
 import type { Finding, FindingKind } from '../report.ts';
 import type { StateResource } from '../state.ts';
+import { lostComments } from './comments.ts';
 import { commentedOut, expressionsIn } from './context.ts';
 import { type DeclaredResource, Module, type SourceFile } from './module.ts';
 import { formerNames, OUR_SOURCE, ourProviderName, providerEdits } from './providers.ts';
-import { applied, type Edit, editsOf, type ReferenceProblem, type References } from './references.ts';
+import { applied, type Edit, editsOf, type ReferenceProblem, type References, wholeResources } from './references.ts';
 import { SNIPPET_TYPE, type Snippet, snippetReference, snippetsOf } from './snippets.ts';
 import { KnownState } from './take-over/known-state.ts';
 import { MOVED_FILE, removedBlock, takeOver } from './take-over/take-over.ts';
@@ -112,7 +113,8 @@ class ModuleConversion {
         ...file.body.items.flatMap((item) => this.itemEdits(file, item)),
         ...this.providers(file, keepsFormer),
       ];
-      result.set(file.path, withFinalNewline(applied(file.text, 0, file.text.length, edits), file.text));
+      const text = withFinalNewline(applied(file.text, 0, file.text.length, edits), file.text);
+      result.set(file.path, withLineEndsOf(file.text, text));
     }
     for (const { file, resource } of this.snippets.values()) {
       if (file) result.set(pathIn(resource.file.path, file.path), file.text);
@@ -151,7 +153,10 @@ class ModuleConversion {
       source: file.text,
       block,
       table: source,
-      references: this.references((problem) => this.problem(file, subject, problem)),
+      references: {
+        ...this.references((problem) => this.problem(file, subject, problem)),
+        self: { type: this.typeOf(resource), source },
+      },
       mayBeNull: (expression) => this.module.mayBeNull(expression),
       snippet: (expression) => {
         const reference = snippetReference(expression, file.text);
@@ -166,7 +171,10 @@ class ModuleConversion {
     const to = this.typeOf(resource);
     this.count(to);
     this.takeOver(resource, to);
-    return { start: block.start, end: block.end, text: `resource "${to}" "${name}" {\n${lines.join('\n')}\n}` };
+    const text = `resource "${to}" "${name}" {\n${lines.join('\n')}\n}`;
+    const lost = lostComments(file.text, file.body.comments, block, text).map((line) => `  ${line}`.trimEnd());
+    const body = [...lines, ...lost].join('\n');
+    return { start: block.start, end: block.end, text: `resource "${to}" "${name}" {\n${body}\n}` };
   }
 
   private takeOver(resource: DeclaredResource, to: string): void {
@@ -219,7 +227,8 @@ class ModuleConversion {
       'snippet',
       'The file in the storage stays: VMs that exist may still name it.',
     );
-    return { start: block.start, end: block.end, text: replacement };
+    const lost = lostComments(file.text, file.body.comments, block, replacement);
+    return { start: block.start, end: block.end, text: [...lost, replacement].join('\n') };
   }
 
   /** A `moved` block among resources that are ours now: both ends must have the new type. */
@@ -242,6 +251,12 @@ class ModuleConversion {
     const expressions = item.kind === 'attribute' ? [item.value] : expressionsIn(item);
     const edits = expressions.flatMap((each) => editsOf(each, file.text, references));
     for (const problem of problems) this.problem(file, subject, problem);
+    if (item.kind === 'block' && READ_ELSEWHERE.has(item.type)) {
+      for (const whole of expressions.flatMap((each) => wholeResources(each, references))) {
+        const what = file.text.slice(whole.start, whole.end);
+        this.found(file, 'review', whole, subject, what, WHOLE);
+      }
+    }
     const worst = problems.find(({ isLeft }) => isLeft);
     // Nothing depends on an output of a root module, so it can wait for a person.
     if (!worst || item.kind !== 'block' || item.type !== 'output') return edits;
@@ -274,6 +289,12 @@ class ModuleConversion {
   }
 }
 
+/** Blocks whose values other places read. */
+const READ_ELSEWHERE = new Set(['output', 'locals', 'module']);
+
+const WHOLE =
+  'It is the whole resource, so its attributes have other names where this is read: `vmid` for `vm_id`, for example. Rename them there.';
+
 const REQUIRED = `terraform {
   required_providers {
     proxwright = { source = "${OUR_SOURCE}" }
@@ -286,6 +307,13 @@ const MOVED_HEAD = `# Takes over what the former provider has in the state. Dele
 function pathIn(beside: string, path: string): string {
   const directory = beside.includes('/') ? beside.slice(0, beside.lastIndexOf('/')) : '';
   return directory === '' ? path : `${directory}/${path}`;
+}
+
+/** As most lines of the source end. */
+function withLineEndsOf(source: string, text: string): string {
+  const all = source.split('\n').length - 1;
+  const windows = source.split('\r\n').length - 1;
+  return windows * 2 > all ? text.replace(/\r?\n/g, '\r\n') : text;
 }
 
 function withFinalNewline(text: string, before: string): string {

@@ -7,6 +7,7 @@ import {
   blocksOf,
   childrenOf,
   type Expression,
+  type FileBody,
   textOf,
 } from '../hcl/syntax.ts';
 import type { SourceResource } from '../mapping/rows.ts';
@@ -16,7 +17,7 @@ export interface SourceFile {
   /** Relative to the directory that is converted. */
   readonly path: string;
   readonly text: string;
-  readonly body: Body;
+  readonly body: FileBody;
 }
 
 export interface DeclaredResource {
@@ -66,6 +67,15 @@ export class Module {
         ),
       ),
     );
+  }
+
+  /** The default of a variable, where the expression is one. */
+  byDefault(expression: Expression): Expression {
+    const [step, more] = expression.kind === 'access' ? expression.steps : [];
+    const isVariable =
+      expression.kind === 'access' && expression.of.kind === 'variable' && expression.of.name === 'var';
+    if (!isVariable || step?.kind !== 'attribute' || more) return expression;
+    return attributeOf(this.variables.get(step.name)?.body ?? EMPTY, 'default')?.value ?? expression;
   }
 
   /** By a literal null in it, a variable that may be null, or an optional attribute of one. */

@@ -71,7 +71,8 @@ export function providerEdits(file: SourceFile, context: ProviderContext): reado
 function requiredEdits(file: SourceFile, entry: Attribute, { module, keepsFormer }: ProviderContext): readonly Edit[] {
   const names = formerNames(module);
   const lineStart = file.text.lastIndexOf('\n', entry.start - 1) + 1;
-  const indent = ' '.repeat(entry.start - lineStart);
+  const before = file.text.slice(lineStart, entry.start);
+  const [indent = ''] = /^[ \t]*/.exec(before) ?? [];
   if (names.get(entry.name) !== OUR_NAME) {
     return keepsFormer ? [] : [{ start: lineStart - 1, end: entry.end, text: '' }];
   }
@@ -82,8 +83,16 @@ function requiredEdits(file: SourceFile, entry: Attribute, { module, keepsFormer
     ...(aliases === undefined ? [] : [`  configuration_aliases = ${aliases}`]),
     '}',
   ];
-  const ours = lines.join(`\n${indent}`);
   const former = file.text.slice(entry.start, entry.end);
+  if (before.trim() !== '') {
+    // `required_providers { proxmox = { … } }`: a block of one line has one argument.
+    const inner = `${indent}  `;
+    const both = [...(keepsFormer ? [former] : []), lines.join(`\n${inner}`)];
+    const [blank = ''] = /^[ \t]*/.exec(file.text.slice(entry.end)) ?? [];
+    const [start, end] = [lineStart + before.trimEnd().length, entry.end + blank.length];
+    return [{ start, end, text: `\n${inner}${both.join(`\n${inner}`)}\n${indent}` }];
+  }
+  const ours = lines.join(`\n${indent}`);
   return [{ start: entry.start, end: entry.end, text: keepsFormer ? `${former}\n${indent}${ours}` : ours }];
 }
 
@@ -128,7 +137,8 @@ function moduleProviders(
     const key = entry.key.kind === 'literal' ? OUR_NAME : ourProviderName(entry.key, names);
     const ours = `${key ?? OUR_NAME} = ${value}`;
     const former = file.text.slice(entry.start, entry.end);
-    const indent = ' '.repeat(entry.start - (file.text.lastIndexOf('\n', entry.start - 1) + 1));
-    return [{ start: entry.start, end: entry.end, text: keepsFormer ? `${former}\n${indent}${ours}` : ours }];
+    const before = file.text.slice(file.text.lastIndexOf('\n', entry.start - 1) + 1, entry.start);
+    const between = before.trim() === '' ? `\n${before}` : ', ';
+    return [{ start: entry.start, end: entry.end, text: keepsFormer ? `${former}${between}${ours}` : ours }];
   });
 }

@@ -23,6 +23,8 @@ export interface References {
   /** By the old type and name, in the same module. */
   find(type: string, name: string): Renamed | undefined;
   problem(problem: ReferenceProblem): void;
+  /** What `self` stands for. */
+  readonly self?: Renamed;
   /** Other replacements: the iterator of a dynamic block. */
   readonly replace?: (access: Access) => Edit | undefined;
 }
@@ -109,6 +111,34 @@ function resourceOf(expression: Expression, references: References, aliases: Ali
   return { renamed, used: expression.steps.length };
 }
 
+/** Whole resources among the values of an expression: whoever reads it knows their attributes by the former names. */
+export function wholeResources(
+  expression: Expression,
+  references: References,
+  aliases: Aliases = new Map(),
+): readonly Expression[] {
+  const below = (each: Expression, known = aliases) => wholeResources(each, references, known);
+  switch (expression.kind) {
+    case 'parentheses':
+      return below(expression.value);
+    case 'conditional':
+      return [...below(expression.yes), ...below(expression.no)];
+    case 'list':
+      return expression.items.flatMap((each) => below(each));
+    case 'object':
+      return expression.entries.flatMap(({ value }) => below(value));
+    case 'variable':
+      return aliases.has(expression.name) ? [expression] : [];
+    case 'for': {
+      const many = resourceOf(expression.of, references, aliases);
+      const alias = expression.names.at(-1);
+      return below(expression.value, many && alias !== undefined ? new Map(aliases).set(alias, many.renamed) : aliases);
+    }
+    default:
+      return resourceOf(expression, references, aliases) ? [expression] : [];
+  }
+}
+
 function accessEdits(access: Access, source: string, references: References, aliases: Aliases): readonly Edit[] {
   const { of, steps } = access;
   if (of.kind !== 'variable') {
@@ -117,6 +147,7 @@ function accessEdits(access: Access, source: string, references: References, ali
   }
   const alias = aliases.get(of.name);
   if (alias) return attributeEdits(steps, source, alias, references);
+  if (of.name === 'self' && references.self) return attributeEdits(steps, source, references.self, references);
   const [label, ...rest] = steps;
   if (label?.kind !== 'attribute') return [];
   const renamed = references.find(of.name, label.name);
@@ -196,7 +227,7 @@ function rowPath(steps: readonly Step[], rows: readonly Row[], text: string, use
   const row = rows.find((each) => (isBlockRow(each) ? each.block : each.from) === first.name);
   if (!row) return undefined;
   if (!isBlockRow(row)) {
-    const isSame = row.as === undefined || row.as === 'same' || row.as === 'vmid';
+    const isSame = row.as === undefined || ['same', 'vmid', 'vlan', 'flag'].includes(row.as);
     if (row.to === undefined) return undefined;
     const review = isSame ? undefined : 'The value is written in another way here, for example with a unit.';
     return { used: used + 1, to: row.to, ...(review !== undefined && { review }) };

@@ -33,6 +33,8 @@ export function special(row: AttributeRow, given: SourceValue, walk: Walk): Spec
       return cpuFlag(row, given, walk);
     case 'token-id':
       return tokenOf(given, walk);
+    case 'boot-disk':
+      return bootDisk(given, walk);
     case 'usb-host':
       return literalText(given.expression) === 'spice'
         ? { values: [[['spice'], 'true']] }
@@ -50,6 +52,13 @@ function templateFlag({ expression }: SourceValue, { context }: Walk): Special {
     : {
         cannot: 'Convert must know whether it is a template, which is another resource: name the state with `--state`.',
       };
+}
+
+function bootDisk({ expression, text }: SourceValue, { context }: Walk): Special {
+  const order = textOf(attributeOf(context.block.body, 'boot')?.value);
+  if (!order?.startsWith('order=')) return { values: [[['boot'], `[${text}]`]] };
+  context.found('dropped', expression, 'bootdisk', '`boot` says it.');
+  return { values: [] };
 }
 
 function machine({ expression, text }: SourceValue): Special {

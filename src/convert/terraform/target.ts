@@ -41,6 +41,11 @@ export class TargetObject {
     return this.items.length > 0 && this.items.every((item) => !('name' in item)) && this.spreads.length === 0;
   }
 
+  /** Some of the source is commented out. */
+  get hasComments(): boolean {
+    return this.items.some((item) => !('name' in item));
+  }
+
   /** Nothing but `for` expressions. */
   get isOnlySpreads(): boolean {
     return this.items.length === 0 && this.below.length === 0 && this.spreads.length > 0;
@@ -104,6 +109,12 @@ export class TargetObject {
       else this.set([item.name], change(item.value), item.around);
     }
     this.spreads.push(...other.spreads.map(change));
+    this.below.push(...other.below);
+  }
+
+  /** What another one has commented out, and its comments. */
+  absorbComments(other: TargetObject): void {
+    this.items.push(...other.items.filter((item) => !('name' in item)));
     this.below.push(...other.below);
   }
 

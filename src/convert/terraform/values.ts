@@ -71,6 +71,10 @@ function convertLiteral(as: Conversion, value: string | number | boolean | null)
       return String(text === 'on' || text === 'true');
     case 'number-flag':
       return String(text !== '0' && text !== 'false');
+    case 'flag':
+      return String(!['0', 'false', 'off', 'ignore', ''].includes(text));
+    case 'vlan':
+      return number !== undefined && number < 1 ? '' : undefined;
     case 'power':
       return text === 'true' ? '"running"' : '"stopped"';
     case 'clone-mode':
@@ -98,7 +102,8 @@ function convertLiteral(as: Conversion, value: string | number | boolean | null)
     case 'hugepages':
       return text === 'any' ? '"any"' : text === '1024' ? '"1GiB"' : quoted(`${text}MiB`);
     case 'boot-order':
-      return list(parts(/[;,]/).map((part) => quoted(part.replace(/^order=/, ''))));
+      // Letters such as "cdn" are the way of earlier releases: `bootdisk` says the disk.
+      return /^[acdn]*$/.test(text) ? '' : list(parts(/[;,]/).map((part) => quoted(part.replace(/^order=/, ''))));
     case 'size':
       return quoted(number === undefined ? text : `${number}GiB`);
     case 'guest':
@@ -120,6 +125,8 @@ function wrap(as: Conversion, value: SourceValue): string | undefined {
   switch (as) {
     case 'same':
     case 'vmid':
+    case 'vlan':
+    case 'flag':
     case 'iso':
     case 'password':
     case 'machine':

@@ -1,7 +1,7 @@
 /** A resource or provider block of another provider in our words: the walk through its settings, by the table of its type. */
 import type { Block, Expression, Span } from '../hcl/syntax.ts';
 import { attributeOf } from '../hcl/syntax.ts';
-import { type AttributeRow, type BlockRow, isBlockRow, type Row } from '../mapping/rows.ts';
+import { type AttributeRow, type BlockRow, type Collection, isBlockRow, type Row } from '../mapping/rows.ts';
 import { header, type Loop, type Part, placed, slotKey } from './collections.ts';
 import { joined } from './comments.ts';
 import { commentedOut, keptBlock, type VmContext, type Walk } from './context.ts';
@@ -19,6 +19,12 @@ const EXPRESSION = 'Convert reads the settings themselves here, and this is an e
 
 /** What a template does not have. */
 const NOT_OF_TEMPLATES = new Set(['power', 'restart', 'stop_on_destroy', 'ready', 'ha']);
+
+const NO_SYSTEM =
+  'Nothing here says what is on its disks, and Proxwright refuses to plan such a template. Give a disk an image: `disks = { scsi0 = { import_from = proxwright_image.NAME.id, … } }`. Or delete this block and its import, and clone the template by its name: the `removed` block keeps it.';
+
+const NO_ISO =
+  'A template keeps no ISO image. If the system is installed from it, add `install = { timeout = "45m" }` and this drive; otherwise leave it out.';
 
 export interface Translation {
   /** The lines between its braces. */
@@ -72,9 +78,22 @@ export class VmWalk implements Walk {
   finish(): void {
     if (this.storage !== undefined) this.root.set(['cloud_init', 'storage'], this.storage);
     for (const [name, items] of this.lists) this.root.set(name.split('.'), `[${items.join(', ')}]`);
+    if (this.isTemplate) this.finishTemplate();
     for (const [to, parts] of this.parts) placed(this.root, to, parts);
     if (this.root.get(['cloud_init']) !== undefined && this.root.get(['guest']) === undefined) {
       this.root.setBefore('cloud_init', 'guest', '"cloud-init"');
+    }
+  }
+
+  /** What the plan of a template asks for, and the one of a VM does not. */
+  private finishTemplate(): void {
+    const isInstalled = this.parts.get('disks')?.some(({ element }) => element.get(['import_from']) !== undefined);
+    if (!isInstalled && this.root.get(['from']) === undefined) {
+      this.context.found('review', this.context.block, 'template', NO_SYSTEM);
+    }
+    // The former provider switches the agent off where nothing is said.
+    if (this.root.get(['cloud_init']) !== undefined && this.root.get(['agent', 'enabled']) === undefined) {
+      this.root.set(['agent', 'enabled'], 'false');
     }
   }
 
@@ -100,7 +119,10 @@ export class VmWalk implements Walk {
       return;
     }
     for (const [path, text] of result.values) {
-      if (this.isTemplate && NOT_OF_TEMPLATES.has(path[0] ?? '')) {
+      if (this.isTemplate && path[0] === 'clone') {
+        if (path[1] === 'template') target.set(['from', 'vm'], text, setting.around);
+        else this.context.found('dropped', setting, setting.name, 'A template that is a copy is always a full one.');
+      } else if (this.isTemplate && NOT_OF_TEMPLATES.has(path[0] ?? '')) {
         this.context.found('dropped', setting, setting.name, 'A template is never started.');
       } else target.set(path, text, setting.around);
     }
@@ -133,7 +155,9 @@ export class VmWalk implements Walk {
     const inner = block
       ? settingsOf(this.context.source, block.body)
       : object && settingsOfObject(this.context.source, object);
-    if (!inner) this.left(setting, target, EXPRESSION);
+    if (!inner && row.text !== undefined && value)
+      target.set(row.text.split('.'), this.value(value).text, setting.around);
+    else if (!inner) this.left(setting, target, EXPRESSION);
     else if (row.drives) this.drive(row, inner, setting, target);
     else if (!row.collection) this.group(row, inner, setting, target);
     else if (block) this.entry(row, inner, setting);
@@ -145,6 +169,7 @@ export class VmWalk implements Walk {
     const { byDefault } = row;
     const path = byDefault?.to.split('.') ?? [];
     if (byDefault && target.get(path) === undefined) target.set(path, byDefault.text);
+    setDefaults(target, row);
   }
 
   /** By its `type`, where it is not a disk. */
@@ -176,9 +201,10 @@ export class VmWalk implements Walk {
     if (!collection) return;
     const { key } = collection;
     const named = 'attribute' in key ? settings.settings.find(({ name }) => name === key.attribute) : undefined;
-    const given = named?.value && this.value(named.value).text;
     const position =
       'position' in key ? this.position(row, key.position, loop) : this.position(row, key.prefix ?? 'slot', loop);
+    const given = this.slotOf(collection, settings, named, position, setting);
+    if (given === null) return;
     const rest = settings.settings.filter((each) => each !== named);
     if (collection.scalar) {
       const { attribute, byDefault } = collection.scalar;
@@ -192,6 +218,11 @@ export class VmWalk implements Walk {
     // A drive of which something is left is no empty one.
     if (byDefault && !element.isOnlyComments && element.get([byDefault.to]) === undefined) {
       element.set([byDefault.to], byDefault.text);
+    }
+    if (!element.isOnlyComments && !element.hasComments) setDefaults(element, row);
+    if (this.isTemplate && element.get(['iso']) !== undefined && element.get(['iso']) !== '"none"') {
+      this.left(setting, this.root, NO_ISO);
+      return;
     }
     if (needs?.to.every((name) => element.get([name]) === undefined) && !element.isOnlyComments) {
       this.left(setting, this.root, needs.why);
@@ -211,6 +242,30 @@ export class VmWalk implements Walk {
       left: (why) => this.left(setting, this.root, why),
     };
     this.add(collection.to, part);
+  }
+
+  /** As the source writes it. An earlier release had a number beside the bus, or counted the blocks. Null: nothing says it. */
+  private slotOf(
+    { key }: Collection,
+    { settings }: Settings,
+    named: Setting | undefined,
+    position: string,
+    setting: Setting,
+  ): string | undefined | null {
+    const given = named?.value && this.value(named.value).text;
+    if (!('bus' in key) || key.bus === undefined || (given !== undefined && !/^"?\d+"?$/.test(given))) return given;
+    const type = settings.find(({ name }) => name === key.bus)?.value;
+    const bus = type && literalText(type);
+    const number = given === undefined ? /^slot(\d+)$/.exec(position)?.[1] : given.replaceAll('"', '');
+    if (bus === undefined || number === undefined || !/^(ide|sata|scsi|virtio)$/.test(bus)) {
+      this.left(setting, this.root, 'Nothing says in which slot it is. Write it: `disks = { scsi0 = { … } }`.');
+      return null;
+    }
+    if (given === undefined) {
+      const why = `It has no slot, and the former provider counted the blocks. Check that the VM has it as ${bus}${number}.`;
+      this.context.found('review', setting, setting.name, why);
+    }
+    return `"${bus}${number}"`;
   }
 
   append(path: readonly string[], item: string): void {
@@ -278,6 +333,7 @@ export class VmWalk implements Walk {
       const text = [`one([for ${header(loop)} : ${first}`, ...more].join('\n');
       target.set([name], `${text}])`, index === 0 ? setting.around : NOTHING_AROUND);
     });
+    target.absorbComments(scratch);
   }
 
   left(setting: Span & Pick<Setting, 'name' | 'around'>, target: TargetObject, why: string): void {
@@ -302,6 +358,13 @@ export class VmWalk implements Walk {
       return;
     }
     if (block) this.root.verbatim(keptBlock(block, source, this.references), around);
+  }
+}
+
+function setDefaults(target: TargetObject, { defaults = {} }: BlockRow): void {
+  for (const [to, text] of Object.entries(defaults)) {
+    const path = to.split('.');
+    if (target.get(path) === undefined) target.set(path, text);
   }
 }
 

@@ -85,7 +85,8 @@ async function inScene(scene: Scene, estate: string): Promise<TakenOver> {
 
   const before = inventory(scene.world);
   await modules();
-  await ended('the other provider', 'apply', '-json', '-input=false', '-auto-approve');
+  // One after the other: clones at the same time wait for the lock of the storage, and the other provider does not repeat them.
+  await ended('the other provider', 'apply', '-json', '-input=false', '-auto-approve', '-parallelism=1');
   const made = (await scene.workspace.state()).size;
   const configs = vmConfigs(scene.world);
 

@@ -82,7 +82,11 @@ resource "proxwright_template" "template" {
   node = "pve1"
   vmid = 9000
   disks = {
-    scsi0 = { storage = "local-lvm", import_from = proxwright_image.debian.id }
+    scsi0 = {
+      storage     = "local-lvm"
+      import_from = proxwright_image.debian.id
+      size        = "8GiB"
+    }
   }
 }
 

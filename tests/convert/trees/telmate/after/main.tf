@@ -25,7 +25,7 @@ resource "proxwright_vm" "node" {
   }
   cloud_init = {
     dns      = { servers = ["1.1.1.1", "8.8.8.8"] }
-    ssh_keys = ["ssh-ed25519 AAAA a", "ssh-ed25519 BBBB b"]
+    ssh_keys = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEyN6VTEzqSPNDWLHcWNyMGdSNnSLyAHtXDLPj5hN4u5 a", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEyN6VTEzqSPNDWLHcWNyMGdSNnSLyAHtXDLPj5hN4u5 b"]
     storage  = "local-lvm"
     slot     = "ide2"
   }

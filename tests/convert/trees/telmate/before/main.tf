@@ -17,8 +17,8 @@ resource "proxmox_vm_qemu" "node" {
   ipconfig0   = "ip=10.0.1.${count.index + 10}/24,gw=10.0.1.1"
   nameserver  = "1.1.1.1 8.8.8.8"
   sshkeys     = <<EOT
-    ssh-ed25519 AAAA a
-    ssh-ed25519 BBBB b
+    ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEyN6VTEzqSPNDWLHcWNyMGdSNnSLyAHtXDLPj5hN4u5 a
+    ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEyN6VTEzqSPNDWLHcWNyMGdSNnSLyAHtXDLPj5hN4u5 b
   EOT
   tags = "a;b"
   cpu {

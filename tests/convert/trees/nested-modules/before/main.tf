@@ -1,0 +1,16 @@
+terraform {
+  required_providers {
+    proxmox = { source = "bpg/proxmox" }
+  }
+}
+provider "proxmox" { alias = "lab" }
+module "stack" {
+  source = "./modules/stack"
+  providers = { proxmox = proxmox.lab }
+  vms = { a = { cores = 2 }, b = { cores = null } }
+}
+module "remote" {
+  source = "git::https://example.org/modules/proxmox-vm.git?ref=v1"
+  name   = "remote"
+}
+output "ids" { value = module.stack.ids }

@@ -1,0 +1,11 @@
+# Takes over what the former provider has in the state. Delete this file after the first apply.
+terraform {
+  required_providers {
+    proxwright = { source = "proxwright.dev/proxwright/proxwright" }
+  }
+}
+
+moved {
+  from = proxmox_virtual_environment_vm.büro
+  to   = proxwright_vm.büro
+}
