@@ -35,7 +35,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'boot-order',
     remedy: 'Name only devices that the VM has. Proxwright refuses such a boot order in the plan.',
-    known: [`${TELMATE}/1471`],
+    known: [`${TELMATE}/1184`],
     vm: (vm, report) => {
       const boot = attributeOf(vm.block.body, isBpg(vm) ? 'boot_order' : 'boot');
       const devices = boot && bootDevices(boot.value);
@@ -49,7 +49,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'lost-devices',
     remedy: 'Proxwright keeps what a template has and the configuration does not mention.',
-    known: [`${TELMATE}/957`, `${TELMATE}/977`],
+    known: [`${TELMATE}/957`, `${TELMATE}/977`, `${TELMATE}/1471`],
     vm: (vm, report) => {
       const clone = attributeOf(vm.block.body, 'clone') ?? attributeOf(vm.block.body, 'clone_id');
       if (isBpg(vm) || !clone) return;
@@ -73,7 +73,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'disks-by-position',
     remedy: 'Give every disk its slot. Proxwright names disks by slot: `disks = { scsi0 = { … } }`.',
-    known: [`${TELMATE}/1238`],
+    known: [`${TELMATE}/239`, `${TELMATE}/538`],
     vm: (vm, report) => {
       if (isBpg(vm)) return;
       const loose = blocksOf(vm.block.body, 'disk').filter(({ body }) => !attributeOf(body, 'slot'));
@@ -84,7 +84,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'vmid-zero',
     remedy: 'Leave it out: Proxwright reserves a free id. Or give each VM its own.',
-    known: [`${TELMATE}/1136`, `${BPG}/1521`],
+    known: [`${TELMATE}/1136`, `${BPG}/1610`],
     vm: ({ block }, report) => {
       const id = attributeOf(block.body, 'vmid') ?? attributeOf(block.body, 'vm_id');
       if (id && isLiteral(id.value, 0, '0'))
@@ -126,13 +126,13 @@ const RULES: readonly Rule[] = [
   {
     name: 'forces-replacement',
     remedy: 'Proxwright changes these in place, or leaves the VM as it is.',
-    known: [`${BPG}/1622`, `${BPG}/1636`, `${BPG}/2433`],
+    known: [`${BPG}/1622`, `${BPG}/2901`, `${BPG}/2433`],
     vm: (vm, report) => {
       if (!isBpg(vm)) return;
       const { body } = vm.block;
       const initialization = first(body, 'initialization');
       const account = initialization && first(initialization.body, 'user_account');
-      if (account) report(account, 'Any change of the user account replaces the VM.');
+      if (account) report(account, 'In releases before April 2025, any change of the user account replaces the VM.');
       const data = initialization && attributeOf(initialization.body, 'user_data_file_id');
       if (data) report(data, 'Another file, or none, replaces the VM.');
       const tpm = first(body, 'tpm_state');
@@ -142,7 +142,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'node-change',
     remedy: 'Proxwright always migrates. With bpg, set `migrate = true`.',
-    known: [`${BPG}/2081`, `${BPG}/499`],
+    known: [`${BPG}/499`, `${BPG}/1256`],
     vm: (vm, report) => {
       const node = attributeOf(vm.block.body, 'node_name');
       const migrates = isLiteral(valueIn(vm.block.body, 'migrate'), true);

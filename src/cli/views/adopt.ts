@@ -138,7 +138,8 @@ function humanView({ terminal, print, paint }: HumanScreen): AdoptView {
     },
     adopted: ({ file, isNew, isChanged, claims, remarks }) => {
       for (const remark of remarks) terminal.log('warn', remark);
-      const touched = claims ? 'Only ownership lines were written to them.' : 'Nothing was written to any of them.';
+      const [them, any] = count === 1 ? ['it', 'it'] : ['them', 'any of them'];
+      const touched = claims ? `Only ownership lines were written to ${them}.` : `Nothing was written to ${any}.`;
       const written = isNew
         ? `wrote ${file}`
         : isChanged
