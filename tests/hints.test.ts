@@ -9,7 +9,7 @@ import { root } from './docs-pages.ts';
 /** A hint written as plain text although it names a command of ours. */
 const PLAIN_COMMAND = /hint(?:: |\n?\s*\? | = )['`"][^\n]*\bproxwright (?:[a-z]+)/;
 
-/** A command of ours with a value that no shell has been thought of: `proxwright import ${address}`. */
+/** A command of ours with a value that is not quoted for a shell: `proxwright import ${address}`. */
 const UNQUOTED = /\bproxwright (?:[a-z-]+ )*(?:--[a-z-]+ )*'?\$\{(?!shellWord\()/;
 /** Fixed words (names of commands, formats, worlds and releases), and marks in files that are no commands. */
 const FIXED = [

@@ -1,5 +1,5 @@
 /**
- * Style that a machine can check, so that reviews can talk about design: imports flow one way, time, chance, network and
+ * Style that a machine can check, so that reviews can talk about design: imports flow one way, time, randomness, network and
  * disk enter through the doors only, files stay readable. Each check is also run on a planted violation, because a check
  * that cannot fail is worth nothing.
  */
@@ -84,7 +84,7 @@ function ambientUses(files: readonly SourceFile[]): string[] {
 }
 
 describe('the doors', () => {
-  it('are the only way to time, chance, network, disk and process', async () => {
+  it('are the only way to time, randomness, network, disk and processes', async () => {
     expect(ambientUses(await sources('src'))).toEqual([]);
   });
 
@@ -165,7 +165,7 @@ function linesWith(pattern: RegExp, files: readonly SourceFile[]): string[] {
     .map(({ path, at }) => `${path}:${at}`);
 }
 
-/** A folder with more files than this has lost its subject: the groups in it get folders. */
+/** A folder with more files than this is split into folders by subject. */
 const MOST_FILES = 15;
 
 function crowdedFolders(files: readonly SourceFile[]): string[] {
@@ -190,7 +190,7 @@ describe('files', () => {
     expect(long).toEqual([]);
   });
 
-  it('are few enough in a folder to be looked over', async () => {
+  it('are few enough in each folder', async () => {
     expect(crowdedFolders(await sources('src'))).toEqual([]);
   });
 

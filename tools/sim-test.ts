@@ -1,7 +1,7 @@
 /**
- * Storms for as long as one likes: `npm run sim-test -- --seeds 10000`, from a given seed with `--from`. A seed that
- * fails is shrunk to the least trouble that makes it fail. One seed again, with its log: `npm run sim-test -- --seed 8241`,
- * with some of its trouble only: `--troubles 'lock*1,kill@2'`.
+ * Storms from as many seeds as you like: `npm run sim-test -- --seeds 10000`, from a given seed with `--from`. A seed that
+ * fails is reduced to the fewest faults that make it fail. One seed again, with its log: `npm run sim-test -- --seed 8241`,
+ * with some of its faults only: `--troubles 'lock*1,kill@2'`.
  */
 import { complaintsOf, replayCommand, shortestFailure, storm } from '../tests/simulation/engine/support/storm.ts';
 import { chosenTroubles, troublesOf } from '../tests/simulation/engine/support/troubles.ts';

@@ -1,4 +1,4 @@
-/** What was checked and what was not, in words, printed when a file of the suite has ended. */
+/** What was checked and what was not, in words; printed when a test file has ended. */
 import type { TestContext } from 'vitest';
 
 export class Account {

@@ -1,4 +1,4 @@
-/** Changes to VMs that exist: a disk moves, a snapshot is taken and gone back to, and a group restarts member by member. */
+/** Changes to existing VMs: moving a disk, a snapshot and its rollback, and a restart of a group member by member. */
 import { describe, expect } from 'vitest';
 import { propertyOf } from '../../src/kinds/vm/config/parts.ts';
 import { Account } from './account.ts';
@@ -100,7 +100,7 @@ describe('a group of three', () => {
         count: 3,
         name: `${estate.name}-\${number}`,
         power: 'running',
-        // The one guest of the recorded world that hears a shutdown.
+        // The one guest of the recorded world that reacts to a shutdown.
         ...(!estate.server.isLive && { clone: { template: 'debian-agent-tpl', mode: 'linked' } }),
         restart: 'when_needed',
         ready: { agent: true },

@@ -155,14 +155,14 @@ describe('from a local file to VMs', () => {
     return 'the second plan is empty';
   });
 
-  step('renews documents that change, and removes the old ones', async () => {
+  step('replaces cloud-init files that change, and removes the old ones', async () => {
     const before = await files();
     await apply(runs, text({ ...FIRST, greeting: 'second' }));
     await expectNoChanges({ ...FIRST, greeting: 'second' });
     const after = await files();
     expect(after).toHaveLength(before.length);
     expect(after.filter((volid) => before.includes(volid))).toEqual([`${storages.imports}:import/${name}.raw`]);
-    return 'documents renewed, old ones gone';
+    return 'cloud-init files replaced, old ones gone';
   });
 
   step('builds a second version beside the first when the recipe changes', async () => {
@@ -180,6 +180,6 @@ describe('from a local file to VMs', () => {
     await destroy(runs, options, { all: true });
     expect(await leftovers(server.pve, target)).toEqual([]);
     expect(await files()).toEqual([]);
-    return 'VMs, both versions, image and documents are gone';
+    return 'VMs, both versions, image and cloud-init files are gone';
   });
 });

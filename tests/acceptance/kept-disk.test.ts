@@ -1,6 +1,6 @@
 /**
  * A disk that outlives its VM: the VM is replaced and has the same volume again, and only the name of the VM destroys it. The
- * file says neither size nor storage of the disk by then, so a new VM can have it in no other way.
+ * file then says neither size nor storage of the disk, so the new VM can only have got it by a carry.
  */
 import { describe, expect } from 'vitest';
 import { propertyOf } from '../../src/kinds/vm/config/parts.ts';

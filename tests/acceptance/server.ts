@@ -40,7 +40,7 @@ export interface AcceptanceServer {
   connect(changed: { readonly credentials?: Credentials; readonly trust?: Trust }): Pve;
   /** A client whose requests pass through the given transport, for what watches them; the caller closes it. */
   connectThrough(watch: (transport: Transport) => Transport): Pve;
-  /** Plain calls with the same credentials, for what the client has no words for; the one who asks closes it. */
+  /** Plain calls with the same credentials, for what the client does not offer; the caller closes it. */
   openApi(): { readonly api: Api; close(): Promise<void> };
   readonly isLive: boolean;
   readonly clock: Clock;

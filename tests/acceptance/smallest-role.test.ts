@@ -1,7 +1,7 @@
 /**
  * The smallest role on a server that judges for itself: a user and a token get exactly what is computed for the whole life of
  * a stack, and carry that life from the first plan to the last free id. Before each step every single privilege is taken away
- * once: the plan must be refused by name, and nothing be made. It takes an administrator's token; whatever was made is removed.
+ * once: the plan must be refused with its name, and nothing created. It needs an administrator's token, and removes what it created.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';

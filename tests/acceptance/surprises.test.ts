@@ -1,4 +1,4 @@
-/** What operators meet: a pool that is missing, texts with CRLF, a VM that others switched, and an order that must be turned round. */
+/** What operators meet: a missing pool, texts with CRLF, a VM that another client started or stopped, and a destroy in reverse order. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';

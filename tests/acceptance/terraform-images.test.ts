@@ -1,5 +1,5 @@
 /**
- * A real Terraform on the way from a local file to a VM: the file is sent, a template is built from it, a VM is cloned. The
+ * A real Terraform from a local file to a VM: the file is uploaded, a template is built from it, a VM is cloned. The
  * steps follow from each other; whatever was made is removed.
  */
 import { createHash, randomBytes } from 'node:crypto';

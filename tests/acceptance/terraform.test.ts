@@ -113,7 +113,7 @@ describe('Terraform with VMs of its own', () => {
     await write(terraform, SECOND, true);
     const id = `${target.node}/${target.ids.first + 1}`;
     expectCode(await terraform.run(['import', '-input=false', '-no-color', 'proxwright_vm.second', id]), 0);
-    // The first one forgets how it was made, once; the imported one never knew.
+    // The first one loses its `clone` once; the imported one never had it.
     expectCode(await terraform.apply(), 0);
     expectCode(await terraform.plan(), 0);
     return `${id} was imported, and the plan is empty`;

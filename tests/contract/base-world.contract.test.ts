@@ -1,6 +1,6 @@
 /**
  * What the recorded world is before anything happens in it: every GET that was answered there, asked of the simulator and
- * compared by the comparer of the scenarios. What hangs on the recorded host or on the second of the recording is listed
+ * compared by the comparer of the scenarios. What depends on the recorded host or the time of the recording is listed
  * below, key by key, and compared by kind of value only; everything else must be equal.
  */
 import { describe, expect, it } from 'vitest';

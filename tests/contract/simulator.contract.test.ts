@@ -1,6 +1,6 @@
 /**
  * The simulator against every recorded scenario, in process and on virtual time: as recorded, and with other ids,
- * names, storages and sizes, which a table of memorised answers could not survive.
+ * names, storages and sizes, which a table of memorised answers would fail.
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';

@@ -1,5 +1,5 @@
 /**
- * One consistent renaming of everything a simulator could have learnt by heart: which VM id, name, storage and disk
+ * One consistent renaming of everything a simulator could have memorised: which VM id, name, storage and disk
  * size becomes which. Plain data, made for one scenario; `substitute.ts` applies it.
  */
 import type { RequestStep, Scenario } from './replay/types.ts';

@@ -1,5 +1,5 @@
 /**
- * Whole trees, converted: the files, the report and the traps, as committed beside them. After a change that is meant, write
+ * Whole trees, converted: the files, the report and the traps, as committed beside them. After an intended change, write
  * them again with `npx vitest run --project fast tests/convert -u` and read the difference.
  */
 import { readdirSync, readFileSync } from 'node:fs';

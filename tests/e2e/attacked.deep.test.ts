@@ -1,6 +1,6 @@
 /**
- * The built command in front of a server that misbehaves: a proxy between the two holds, loses and delivers requests late. What
- * stands in the end is read from the simulated cluster itself.
+ * The built command in front of a server that misbehaves: a proxy between the two holds, loses and delays requests. What
+ * the result is, is read from the simulated cluster itself.
  */
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createGate, startTlsProxy, type TlsProxy } from '../support/tls-proxy.ts';

@@ -88,7 +88,7 @@ describe.skipIf(disk === undefined)('a full disk', () => {
     expect(await project.run('plan', '--exit-code')).toMatchObject({ code: 0, stdout: 'No changes.\n' });
   });
 
-  it('refuses an apply that could write nothing down, before anything is made, and leaves no lock', async () => {
+  it('refuses an apply that could record nothing, before anything is created, and leaves no lock', async () => {
     const project = projectOf('refused', 2200);
     const before = clones();
     fill();

@@ -1,5 +1,5 @@
 /**
- * What the hand-over scripts and the hooks of the guides call, held against the real programs as far as they get without a
+ * What the hand-over scripts and the hooks of the guides call, compared with the real programs as far as they get without a
  * cluster: each command and each of its flags exists, labels are valid, and a cluster that does not answer stops the script. The
  * programs are taken from PATH, or from PROXWRIGHT_KUBECTL, PROXWRIGHT_HELM and PROXWRIGHT_TALOSCTL.
  */

@@ -1,7 +1,7 @@
 /**
  * The built command is killed (SIGKILL) in the middle of an apply, an update and a destroy: at a request, before the server
- * has acted on it or after. Then it is run again. What stands in the end must be what an uninterrupted run leaves: the same
- * VMs under the same ids, MAC addresses kept, no task twice, no volume too many, no lock, an empty plan.
+ * has acted on it or after. Then it is run again. The result must be that of an uninterrupted run: the same
+ * VMs under the same ids, MAC addresses kept, no task twice, no extra volume, no lock, an empty plan.
  *
  * It takes some points of each; PROXWRIGHT_KILL_POINTS=all takes every request, a number takes that many.
  */
@@ -128,7 +128,7 @@ async function runUntilKilled(scene: Scene, args: readonly string[], killAt: num
   return signal === 'SIGKILL';
 }
 
-/** What counts of the world: VMs without what is generated, volumes, locks, and how many tasks it took; a fact a line. */
+/** What is compared of the world: VMs without generated values, volumes, locks, and the number of tasks; one fact per line. */
 function viewOf(simulator: Simulator): string[] {
   const vms = [...simulator.world.vms.values()].map((vm) => {
     const config = [...vm.config.current].filter(([key]) => !/^(smbios1|vmgenid|meta|description)$/.test(key));
@@ -147,7 +147,7 @@ function viewOf(simulator: Simulator): string[] {
   return [...vms.flat(), ...volumes, ...tasks].sort();
 }
 
-/** Said line by line, because a failure has to tell what it was about. */
+/** Line by line, so that a failure shows what differs. */
 function differences(found: readonly string[], expected: readonly string[]): string[] {
   return [
     ...expected.filter((line) => !found.includes(line)).map((line) => `missing: ${line}`),

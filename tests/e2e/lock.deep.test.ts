@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const STORE = fileURLToPath(new URL('../../src/state/directory-store.ts', import.meta.url));
 
 /**
- * Takes the lock again and again, and notes in a log when it has it and when it gives it up. Some holders die with the lock,
+ * Takes the lock again and again, and logs when it gets it and when it releases it. Some holders die with the lock,
  * some sleep with it.
  */
 const CONTENDER = `
@@ -96,7 +96,7 @@ describe('the lock of a state directory', () => {
     let holder: string | undefined;
     for (const line of readFileSync(log, 'utf8').trim().split('\n')) {
       const [what, runId = ''] = line.split(' ');
-      // A holder that died gave nothing back, so the next one may take it; the dead never give.
+      // A holder that died never released the lock, so the next one may take it over.
       if (what === 'give') expect(runId).toBe(holder);
       holder = what === 'take' ? runId : undefined;
     }

@@ -1,4 +1,4 @@
-/** What a stack remembers, by the commands that show and change it: outputs, state, runs, import. */
+/** What is recorded of a stack, by the commands that show and change it: outputs, state, runs, import. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -191,7 +191,7 @@ describe('state', () => {
 });
 
 describe('import', () => {
-  it('takes a VM over and prints lines which, put into the file, plan to nothing', async () => {
+  it('takes a VM over and prints lines that, put into the file, give an empty plan', async () => {
     const node = cluster.outside.node('pve1');
     const upid = await node.vms.create({
       vmid: 700,

@@ -1,6 +1,6 @@
 /**
  * The package as a user installs it: packed, put into an empty project with its dependencies from the registry,
- * type-checked through every door, and used. It is packed from a copy of the tree, because other tests are using its `dist`.
+ * type-checked through every entry point, and used. It is packed from a copy of the tree, because other tests are using its `dist`.
  */
 import { execFile } from 'node:child_process';
 import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -85,7 +85,7 @@ describe('the package in an empty project', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('type-checks through all of its doors', async (context) => {
+  it('type-checks through all of its entry points', async (context) => {
     if (unreachable) return context.skip(unreachable);
     await writeFile(join(project, 'uses.ts'), USES_TYPES);
     const options = { module: 'nodenext', target: 'es2023', strict: true, noEmit: true, types: [] };
@@ -147,7 +147,7 @@ describe('the package in an empty project', () => {
     expect(await readdir(empty)).toEqual([]);
   });
 
-  it('starts, whatever became of what it keeps between two starts', async (context) => {
+  it('starts, whatever happened to its compiled code between two starts', async (context) => {
     if (unreachable) return context.skip(unreachable);
     const command = join(project, 'node_modules', '.bin', 'proxwright');
     const kept = join(project, 'node_modules', 'proxwright', 'dist', 'cli', 'compiled');

@@ -44,7 +44,7 @@ const untilGone = async (pid: number) => {
 };
 
 describe('a program of this machine', () => {
-  it('gets its arguments as they are and our environment without credentials, and is heard line by line', async () => {
+  it('gets its arguments as they are and our environment without credentials, and its output is read line by line', async () => {
     const given = program(
       'test -z "$PROXMOX_VE_API_TOKEN" && set -- "$1" "$2" none; printf "%s\\n" "$1" "$2" "$KEPT" "$3" "$PROXWRIGHT_VM_NAME" "$(pwd)"; printf end >&2; exit 4',
     );

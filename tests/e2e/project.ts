@@ -21,7 +21,7 @@ export const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 export interface Cluster {
   readonly environment: NodeJS.ProcessEnv;
   readonly world: World;
-  /** For what others do behind our back. */
+  /** For changes made outside Proxwright. */
   readonly outside: Pve;
   readonly fingerprint: string;
   close(): Promise<void>;

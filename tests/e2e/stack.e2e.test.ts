@@ -95,7 +95,7 @@ variables: { size: { type: integer } }
 });
 
 describe.concurrent('a stack from the first plan to the end', () => {
-  it('is planned, applied, found unchanged, found drifted, put right and destroyed', async () => {
+  it('is planned, applied, unchanged, drifted, corrected and destroyed', async () => {
     const name = 'life';
     const life = project({
       name,
@@ -160,7 +160,7 @@ describe.concurrent('a stack from the first plan to the end', () => {
     expect(await life.run('destroy', '--yes')).toMatchObject({ stderr: expect.stringContaining('Nothing to destroy') });
   });
 
-  it('tells everything as JSON lines when asked', async () => {
+  it('prints JSON lines on request', async () => {
     const json = project({ name: 'json', firstId: 2200, count: 1 });
     expect(JSON.parse((await json.run('plan', '--json')).stdout)).toMatchObject({ version: 1, stack: 'json' });
     const { stdout, stderr, code } = await json.run('apply', '--yes', '--json');
@@ -217,7 +217,7 @@ describe.concurrent('a stack from the first plan to the end', () => {
 });
 
 describe.concurrent('an interrupted apply', () => {
-  it('is taken up after kill -9 without making anything twice', async () => {
+  it('is resumed after kill -9 without creating anything twice', async () => {
     const killed = project({ name: 'killed', firstId: 2500, count: 3 });
     const first = killed.start('apply', '--yes');
     await first.said('vm.web[1]: clone starts');

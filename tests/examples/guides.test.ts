@@ -1,4 +1,4 @@
-/** What the pages about the way from a bare host promise: their stack, their role, and what becomes of changed recipes. */
+/** What the pages about a bare host promise: their stack, their role, and what happens when a recipe changes. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -68,7 +68,7 @@ describe('the page from a bare host', () => {
     });
   });
 
-  it('has a role with which the example lives from its first to its last day', async () => {
+  it('has a role that is enough for the whole lifecycle of the example', async () => {
     const example = await open(withRights());
     await example.run(async () => {
       expect(isHealthy(await example.doctor())).toBe(true);
@@ -104,7 +104,7 @@ describe('the page from a bare host', () => {
 });
 
 describe('the page on images and templates', () => {
-  it('tells what becomes of a template whose recipe changes', async () => {
+  it('says what happens to a template whose recipe changes', async () => {
     const lines = shownLines(page('images-and-templates.md'));
     const example = await open();
     await example.run(() => example.apply());
@@ -128,7 +128,7 @@ describe('the page on images and templates', () => {
     });
   });
 
-  it('tells what becomes of an image whose address changes: it is kept until you ask for its removal', async () => {
+  it('says what happens to an image whose URL changes: it is kept until you replace it', async () => {
     const example = await open();
     await example.run(() => example.apply());
     const stack = readFileSync(`${example.opened.directory}/stack.yaml`, 'utf8');

@@ -1,4 +1,4 @@
-/** Where images come from and where they go: sent from here, on shared storage, on several nodes. */
+/** Images by source and target: uploaded, on shared storage, on several nodes. */
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,7 +94,7 @@ describe('an image in a cluster', () => {
   });
 });
 
-describe('the door to local files', () => {
+describe('local files', () => {
   it('clears away what was unpacked when the last of its users is done', async () => {
     const home = await mkdtemp(join(tmpdir(), 'proxwright-images-'));
     try {

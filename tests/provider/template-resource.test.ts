@@ -213,7 +213,7 @@ describe('a template of Terraform', () => {
     });
   });
 
-  it('installs itself by documents of its own, and keeps none of them', async () => {
+  it('installs itself with custom user-data, and keeps none of it', async () => {
     const bench = new BareBench();
     await bench.run(async () => {
       const { images, templates } = bench.hosts();

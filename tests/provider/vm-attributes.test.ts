@@ -1,4 +1,4 @@
-/** What a configuration manages, what it lets go, and what is visible without being managed. */
+/** What a configuration manages, what becomes unmanaged, and what is visible without being managed. */
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN } from '../../src/provider/cty/value.ts';
 import { dottedOf } from '../../src/provider/values/path.ts';
@@ -38,7 +38,7 @@ describe('a device', () => {
         disks: { scsi1: { remove: true } },
         nics: { net0: { bridge: 'vmbr0' }, net1: { remove: true } },
       };
-      // A guest that has not booted does not let go of a device.
+      // A guest that has not booted does not release a device.
       await bench.clock.sleep(120_000);
       await make(next().host, without);
       const { current } = bench.vm('web').config;

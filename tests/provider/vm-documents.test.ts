@@ -1,4 +1,4 @@
-/** Custom cloud-init files through the provider: written for the guest, renewed, restored, removed, and never left behind. */
+/** Custom cloud-init files through the provider: created, replaced, restored, removed, and never left behind. */
 import { expect, it } from 'vitest';
 import { make, SMALL, told } from './support/small-vms.ts';
 import { type Config, ToyHost } from './support/toy-host.ts';

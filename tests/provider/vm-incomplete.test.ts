@@ -40,7 +40,7 @@ describe('a creation that finds VMs which earlier ones left', () => {
   it.each([
     ['another token', { vmid: 501, token: 'root@pam!other' }],
     ['another name', { vmid: 501, name: 'else' }],
-  ])('never takes up one of %s', async (_, planted) => {
+  ])('never completes one of %s', async (_, planted) => {
     const bench = new VmBench();
     await bench.run(async () => {
       await plantIncomplete(bench, planted);
@@ -52,7 +52,7 @@ describe('a creation that finds VMs which earlier ones left', () => {
     });
   });
 
-  it('never takes up a VM whose mark is a copy of that of another one', async () => {
+  it('never completes a VM whose mark is a copy of that of another VM', async () => {
     const bench = new VmBench();
     await bench.run(async () => {
       await plantIncomplete(bench, { vmid: 501 });
@@ -66,7 +66,7 @@ describe('a creation that finds VMs which earlier ones left', () => {
     });
   });
 
-  it('never takes up a VM without the mark: a taken id is refused in the plan, at its attribute', async () => {
+  it('never completes a VM without the mark: a taken id is refused in the plan, at its attribute', async () => {
     const bench = new VmBench();
     await bench.run(async () => {
       const before = othersPicture(bench.world);

@@ -1,4 +1,4 @@
-/** What holds for the engine holds behind Terraform's door: no false drift, no missed drift, over all fields. */
+/** The same law through Terraform as for the engine: no false drift and no missed drift, over all fields. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { desiredConfig } from '../../src/kinds/vm/config/desired-config.ts';

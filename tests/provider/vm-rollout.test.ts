@@ -1,4 +1,4 @@
-/** Many VMs in one process keep the pace of the provider, waits end when they should, and Ctrl-C leaves the truth. */
+/** Many VMs in one process: limits hold, waits end in time, and after Ctrl-C the state matches the VMs. */
 import { describe, expect, it } from 'vitest';
 import { guestState } from '../../src/simulator/guests/guest.ts';
 import { rolloutOf } from '../../src/spec/sections/sections.ts';
@@ -259,7 +259,7 @@ describe('Ctrl-C', () => {
       const made = await host.apply(SMALL);
       bench.onRequest = () => {};
       const marked = bench.vm('web').config.current.get('description')?.includes('state=incomplete');
-      // Either the VM is the host's, or it waits for the next creation; never neither.
+      // Either the host has the VM in its state, or the next creation completes it.
       expect(hasErrors(made.diagnostics)).toBe(marked);
       expect(host.instance === undefined).toBe(marked);
     });

@@ -1,4 +1,4 @@
-/** Passwords reach the VM and nothing the host keeps: neither state nor plan nor the bytes it stores unseen. */
+/** Passwords reach the VM and nothing that the host keeps: not the state, not the plan, not the private state. */
 import { describe, expect, it } from 'vitest';
 import { make, SMALL, told } from './support/small-vms.ts';
 import { type Config, ToyHost } from './support/toy-host.ts';

@@ -1,4 +1,4 @@
-/** Trouble of every kind behind Terraform's door: a creation ends done or is completed later, and never twice. */
+/** Faults of every kind under Terraform: a creation succeeds or is completed later, and never happens twice. */
 
 import { expect, it } from 'vitest';
 import { FAULT_KINDS } from '../../src/simulator/index.ts';
@@ -26,7 +26,7 @@ it(`gets the VMs of a configuration through a storm of any of ${SEEDS} seeds`, a
       `${sums.imports} finished VMs that had to be imported\n`,
   );
   expect(failures.slice(0, 20)).toEqual([]);
-  // A storm that touches nothing would prove nothing.
+  // A storm without a single fault would prove nothing.
   expect(sums.faults).toBeGreaterThan(SEEDS);
   if (IS_SAMPLE) return;
   expect([...struck].sort()).toEqual(FAULT_KINDS.filter((kind) => kind !== 'stranger-edit').sort());

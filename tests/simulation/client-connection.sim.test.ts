@@ -1,4 +1,4 @@
-/** What the client makes of a connection, a proxy or a login that fails: it never does anything twice. */
+/** How the client handles a connection, a proxy or a login that fails: it never does anything twice. */
 import { describe, expect, it } from 'vitest';
 
 import { isNotExecuted, isOutcomeUnknown } from '../../src/pve/index.ts';
@@ -56,7 +56,7 @@ describe('a connection that is cut', () => {
 });
 
 describe('a proxy that cannot reach the daemon', () => {
-  it('is asked again also for a change, because nothing was carried out', async () => {
+  it('is asked again for a change too, because nothing was executed', async () => {
     const scene = clientScene([{ kind: 'unreachable', match: { path: 'clone' }, at: 1, times: 2 }]);
     await scene.run(async () => scene.pve.tasks.wait(await scene.vm(TEMPLATE).clone({ newid: 300 })));
     expect(scene.sent(CLONE)).toBe(3);
@@ -113,7 +113,7 @@ describe('a proxy that stops waiting', () => {
     expect(scene.setting(VM, 'cores')).toBe('2');
   });
 
-  it('is a time-out for a question, which is not asked again: it already took 30 s', async () => {
+  it('is a timeout for a read, which is not repeated: it already took 30 s', async () => {
     const scene = clientScene([{ kind: 'proxy-timeout', match: { path: 'config' }, at: 1 }]);
     const error = await scene.failure(() => scene.vm(VM).config.get());
     expect(error.code).toBe('REQUEST_TIMEOUT');
@@ -123,7 +123,7 @@ describe('a proxy that stops waiting', () => {
 });
 
 describe('a refusal', () => {
-  it('is passed on in the words of the server, and is not argued with', async () => {
+  it('is passed on in the words of the server, and not retried', async () => {
     const scene = clientScene([{ kind: 'refuse', match: { path: 'config' }, message: 'not in the mood' }]);
     const error = await scene.failure(() => scene.vm(VM).config.put({ cores: 2 }));
     expect(error).toMatchObject({ family: 'api' });

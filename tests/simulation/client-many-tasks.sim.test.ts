@@ -1,4 +1,4 @@
-/** Fifty tasks waited for at once: what they ask of the server, and that each is waited for by itself. */
+/** Waiting for fifty tasks at once: how many requests that costs, and that each wait is independent. */
 import { describe, expect, it } from 'vitest';
 
 import { DEFAULT_LIMITS, type Upid } from '../../src/pve/index.ts';
@@ -78,7 +78,7 @@ describe('fifty tasks waited for at once', () => {
     expect(outcomes).toHaveLength(COUNT - 1);
     expect(outcomes.every(({ status }) => status === 'fulfilled')).toBe(true);
     expect(pollsOf(scene, upids[7]).filter((at) => at > stoppedAt)).toEqual([]);
-    // Giving up is not stopping: the task itself went on to its end.
+    // Giving up is not stopping: the task itself continued to its end.
     expect(scene.world.tasks.get(upids[7] ?? '')?.exitStatus).toBe('OK');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The client in a storm: for each of many seeds a little program meets trouble of many kinds. Whatever happens, every
- * wait ends, every error is one of ours and tells no secret, nothing is done twice, and afterwards the world can be cleaned.
+ * The client in a storm: for each of many seeds a small program meets faults of many kinds. Whatever happens, every
+ * wait ends, every error is one of ours without a secret, nothing is done twice, and afterwards the world can be cleaned up.
  */
 import { describe, expect, it } from 'vitest';
 import { isFamily, ProxwrightError } from '../../src/base/errors.ts';
@@ -138,7 +138,7 @@ describe('a storm', () => {
       }
     }
     expect(failures).toEqual([]);
-    // A storm that touches nothing would prove nothing, and one that drowns everything not much.
+    // A storm without a single fault would prove nothing, and one in which everything fails not much.
     expect(struck.size).toBeGreaterThan(0);
     if (IS_SAMPLE) return;
     expect([...struck].sort()).toEqual([...FAULT_KINDS].sort());
@@ -147,7 +147,7 @@ describe('a storm', () => {
     expect(unharmed).toBeLessThan(SEEDS / 2);
   });
 
-  it('tells the same story for the same seed', async () => {
+  it('gives the same result for the same seed', async () => {
     const first = await tell(11);
     expect((await tell(11)).scene.requests).toEqual(first.scene.requests);
   });

@@ -67,7 +67,7 @@ describe('a task', () => {
     expect(error.diagnostic.detail).toContain('interrupted by signal');
   });
 
-  it('keeps being waited for through cuts, refused connections, proxy time-outs and odd answers', async () => {
+  it('is waited for through cuts, refused connections, proxy timeouts and odd answers', async () => {
     const match = { path: 'tasks/*/status' };
     const scene = clientScene([
       { kind: 'cut-before', match, at: 1, times: 5 },

@@ -348,7 +348,7 @@ describe('plans', () => {
     return told;
   }
 
-  it('tell the same story for the same seed and different ones for different seeds', async () => {
+  it('give the same result for the same seed and different ones for different seeds', async () => {
     const tell = (seed: number) => {
       const set = scene([], seededFaults(seededRandom(seed), { density: 1 }));
       return set.run(() => story(set));

@@ -58,7 +58,7 @@ vms:
     });
   });
 
-  it('gives stack lines which, pasted into the file, plan to nothing', async () => {
+  it('gives stack lines that, pasted into the file, give an empty plan', async () => {
     const lab = await scene();
     await lab.run(async () => {
       const { found, inFile } = await lab.import(stackOf('vms: {}'), 150);
@@ -94,7 +94,7 @@ vms:
     });
   });
 
-  it('tells in its lines what the HA manager does for the VM, by one question', async () => {
+  it('includes the HA settings of the VM in its lines, with one request', async () => {
     const lab = await scene();
     await lab.run(async () => {
       await lab.pve.tasks.wait(await lab.pve.node('pve1').vm(150).status.start());
@@ -194,7 +194,7 @@ vms:
     expect(vm.addresses).toEqual({ net0: ['10.0.30.5'] });
   });
 
-  it('leaves out what the file has no words for', async () => {
+  it('leaves out what the file cannot express', async () => {
     const lab = new StackScene();
     await lab.run(async () => {
       await lab.makeByHand(151, { name: 'odd', memory: 512, cipassword: 'hidden', ide2: 'local-lvm:cloudinit' });

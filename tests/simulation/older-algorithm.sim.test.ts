@@ -13,7 +13,7 @@ const INTO_LOCAL = { newid: 302, storage: 'local', full: true };
 
 type Verdict = 'done' | 'failed';
 
-/** The older way: ask for the list until a clone of the template stands in it, and believe what it says. */
+/** The older way: poll the list until it has a clone of the template, and take its status. */
 async function waitByTaskList({ pve, clock }: ClientScene): Promise<Verdict> {
   for (;;) {
     const list = await pve.node('pve1').tasks.list({ vmid: TEMPLATE });

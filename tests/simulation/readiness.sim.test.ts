@@ -321,7 +321,7 @@ describe('a guest that boots', () => {
 describe('settle', () => {
   const settling = { guest: 'cloud-init', ready: { settle: '60s' } } as const;
 
-  it('holds back a guest until everything has held that long', async () => {
+  it('does not report a guest as ready before everything has held that long', async () => {
     const { clock, start, wait, processOf } = bench();
     await clock.run(async () => {
       await start();
@@ -332,7 +332,7 @@ describe('settle', () => {
     expect(uptimeMs).toBeLessThan(90_000);
   });
 
-  it('starts over when the guest breaks half-way, even if it is back before the end', async () => {
+  it('starts over if the guest fails half-way, even if it is back before the end', async () => {
     const { clock, start, wait, processOf } = bench();
     let brokenAt = 0;
     await clock.run(async () => {
@@ -347,7 +347,7 @@ describe('settle', () => {
     expect(clock.now() - brokenAt).toBeGreaterThan(71_000);
   });
 
-  it('looks at everything again at the end: an address lost meanwhile is no readiness', async () => {
+  it('checks everything again at the end: a VM that lost its address meanwhile is not ready', async () => {
     const { clock, start, wait, vmOf } = bench();
     const failing = clock.run(async () => {
       await start();

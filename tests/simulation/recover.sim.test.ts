@@ -105,7 +105,7 @@ ${memory}
     });
   });
 
-  it('knows again what the HA manager looks after', async () => {
+  it('recovers which VMs the HA manager manages', async () => {
     const lab = new StackScene();
     const available = stackOf(`
 defaults: { node: pve1, clone: { template: ubuntu-24.04 } }
@@ -135,7 +135,7 @@ vms:
     });
   });
 
-  it('does not believe a line that a clone copied', async () => {
+  it('does not accept a line that a clone copied', async () => {
     const lab = await applied();
     await lab.run(async () => {
       const { pve } = lab;
@@ -153,7 +153,7 @@ vms:
     });
   });
 
-  it('believes neither of two VMs that say they are one', async () => {
+  it('accepts neither of two VMs that claim the same address', async () => {
     const lab = await applied();
     const uuid = /uuid=([^,]+)/.exec(lab.config(402).get('smbios1') ?? '')?.[1];
     await lab.run(async () => {

@@ -154,7 +154,7 @@ describe('two copies of one stack', () => {
     const lab = await appliedAtOnce();
     await lab.run(async () => {
       const mine = (await lab.state()).vms['vm.web']?.vmid ?? 0;
-      // The namesakes are out of the way; what is left is a VM of the other copy that this one is about to make.
+      // The VMs with the same name are gone; what is left is a VM of the other copy that this one is about to create.
       lab.edit(mine, 'name', 'renamed');
       await lab.onOther(async () => {
         lab.edit(mine, 'description', undefined);

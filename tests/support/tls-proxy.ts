@@ -1,7 +1,7 @@
 /**
- * A proxy between a client and a server, both over TLS, that a test steers. For every request it calls a function of the
- * test, which decides what the server receives and what the client receives: it may wait, forward later than the client is
- * alive, cut the connection before or after the request had its effect, or rewrite either side. The whole server can also go
+ * A proxy between a client and a server, both over TLS, that a test controls. For every request it calls a function of the
+ * test, which decides what the server receives and what the client receives: it may wait, forward the request after the client has
+ * died, cut the connection before or after the request took effect, or rewrite either side. The whole server can also go
  * down, or fall silent.
  *
  *     const proxy = await startTlsProxy(cluster.environment.PROXMOX_VE_ENDPOINT);

@@ -1,4 +1,4 @@
-/** `demo --ui`: the demo waits for the page, runs, and leaves the page to be looked at. */
+/** `demo --ui`: the demo waits for the page, runs, and keeps serving the page. */
 import { get } from 'node:http';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';

@@ -68,7 +68,7 @@ function cpuTime(args: readonly string[]): number {
   return childrenCpuMs(spawnSync('sh', counted, { encoding: 'utf8', env: ENVIRONMENT }).stdout);
 }
 
-/** Reading further certificates costs every node the same, which would flatter the ratio. */
+/** Reading extra certificates costs every Node the same, which would make the ratio look better. */
 const { NODE_EXTRA_CA_CERTS: _, ...ENVIRONMENT } = process.env;
 
 /** In a process of its own: the simulated cluster is not part of what planning costs. */

@@ -1,6 +1,6 @@
 /**
  * The engine on a simulated cluster of its own, with everything counted: requests by kind, waits by what they wait for, and
- * virtual time. Templates of 14 seconds: so much data that a clone that has its storage to itself takes that long.
+ * virtual time. The templates hold so much data that a clone with the storage to itself takes 14 seconds.
  */
 import type { Clock } from '../../src/base/clock.ts';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
@@ -131,7 +131,7 @@ export interface Counted {
   readonly requests: readonly string[];
   /** Virtual time from the first request of the apply to its end. */
   readonly elapsedMs: number;
-  /** Waits that were followed by an act instead of a question: pauses in the hope that something is over by then. */
+  /** Waits that were followed by an action instead of a read: pauses in the hope that something has finished. */
   readonly blindWaits: number;
 }
 
@@ -187,7 +187,7 @@ export class EngineScene {
     });
   }
 
-  /** Takes everything away again; returns how long that took. */
+  /** Destroys everything; returns how long that took. */
   destroy(): Promise<number> {
     return this.#clock.run(async () => {
       const session = await this.#open();

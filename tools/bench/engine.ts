@@ -92,7 +92,7 @@ async function wholeApplies(): Promise<Figure[]> {
   ];
 }
 
-/** The slowest shutdown and its deletion dictate it; deletions are limited, shutdowns are not. */
+/** The critical path is the slowest shutdown and its deletion; deletions are limited, shutdowns are not. */
 async function destroyOfMany(): Promise<Figure> {
   const rollout = { limits: { vms: 50, destroys: DESTROYED } };
   const scene = new EngineScene({ vms: DESTROYED, guest: 'cloud-init', guestTimes: GUEST, rollout });
@@ -125,7 +125,7 @@ async function noopPlans(): Promise<Figure[]> {
   return figures;
 }
 
-/** Storage and boot dictate it: the data of all clones through one storage, then the rest of the last VM until it is up. */
+/** The critical path: the data of all clones through one storage, then the rest of the last VM until it is up. */
 async function sideBySide(): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const vms of TOGETHER) {

@@ -48,7 +48,7 @@ export async function measure(
   return { times: durations.length, medianMs, perSecond: (durations.length / spentMs) * 1000 };
 }
 
-/** Several at once, as many clients would: counted by the clock on the wall, not by the single times. */
+/** Several at once, as many clients would: counted by wall-clock time, not by the single times. */
 export async function measureTogether(
   budgetMs: number,
   together: number,

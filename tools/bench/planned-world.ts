@@ -1,4 +1,4 @@
-/** Many VMs that are exactly as a stack wants them, and that stack with the memory of having made them. */
+/** Many VMs that match a stack exactly, and that stack with a state that records them. */
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
 import { emptyState, type StackState } from '../../src/kinds/recorded.ts';
 import { buildWorld, type World, type WorldFile } from '../../src/simulator/index.ts';

@@ -16,11 +16,11 @@ const DRIVERS = ['pg', 'aws4fetch'];
 /** What `pg` looks for and does without. */
 const PARTS_OF_DRIVERS = ['pg-native', 'cloudflare:sockets'];
 
-/** The doors of the library, as `exports` of package.json names them. */
+/** The entry points of the library, as `exports` of package.json names them. */
 export const LIBRARY = ['index', 'pve/index', 'engine/index', 'simulator/index'] as const;
 
 /**
- * zod offers its messages in 64 languages and its whole self as one object `z`, of which a bundler can leave nothing out.
+ * zod has its messages in 64 languages and exports everything as one object `z`, from which a bundler cannot remove anything.
  * Imported as a namespace, only what is used is kept.
  */
 export const onlyUsedZod: Plugin = {

@@ -1,4 +1,4 @@
-/** The types of the library: of everything that its doors lead to, and of nothing else. */
+/** The types of the library: of everything that its entry points export, and of nothing else. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

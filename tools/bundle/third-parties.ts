@@ -1,4 +1,4 @@
-/** The packages of others whose code is in ours: which ones, under which licence, and with what words they ask to be named. */
+/** The third-party packages whose code is in ours: names, licences and required notices. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ROOT } from './bundle.ts';

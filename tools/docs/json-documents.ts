@@ -1,6 +1,6 @@
 /**
- * What `--json` prints, as schemas: the reference page and the JSON Schema files are generated from them, and a test holds
- * real output against them. Fields may be added; a field that goes or changes its meaning makes a new version.
+ * What `--json` prints, as schemas: the reference page and the JSON Schema files are generated from them, and a test compares
+ * real output with them. Fields may be added; removing a field or changing its meaning makes a new version.
  */
 import { z } from 'zod';
 import { JSON_SCHEMA_VERSION } from '../../src/cli/views/view.ts';

@@ -1,4 +1,4 @@
-/** The tables of the pages about rights and upgrades, computed by the code that plans, refuses and examines. */
+/** The tables of the pages about rights and upgrades, computed by the code of plan, apply and doctor. */
 import { kindOf } from '../../src/base/address.ts';
 import { formatDiagnostic } from '../../src/base/diagnostics.ts';
 import { PROVIDER_FACTS, RESOURCE_FACTS } from '../../src/engine/doctor/upgrade/providers.ts';
@@ -20,7 +20,7 @@ import { table } from './markdown.ts';
 const NEW = { version: NEWEST_RELEASE };
 const OLD = { version: '8.4' };
 
-/** Images, a template, and VMs by every way of making one, which together set what asks for something of its own. */
+/** Images, a template, and VMs created in every way, which together set every field that needs its own privilege. */
 const SAMPLE = `version: 1
 stack: sample
 images:

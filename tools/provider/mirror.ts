@@ -1,5 +1,5 @@
 /**
- * Lays packages out as hosts look for them. The packed layout serves as a directory on disk and, with the two kinds of
+ * Writes packages in the layout that hosts expect. The packed layout serves as a directory on disk and, with the two kinds of
  * JSON files beside the archives, as the root of a static web site too.
  */
 import { link, mkdir, writeFile } from 'node:fs/promises';

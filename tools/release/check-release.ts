@@ -10,7 +10,7 @@ import { sha256 } from '../provider/package-files.ts';
 import { ownPlatform, packageVersion } from '../provider/platforms.ts';
 import { commandArchive, commandFolder, singleScript } from './command-package.ts';
 
-/** Returns what is wrong; nothing is well. */
+/** Returns what is wrong; an empty list means that the release works. */
 export async function checkRelease(directory: string, say: (text: string) => void): Promise<string[]> {
   const work = await mkdtemp(join(tmpdir(), 'proxwright-release-'));
   try {

@@ -4,7 +4,7 @@ import { type ThirdParty, thirdParty } from '../bundle/third-parties.ts';
 import { MUSL_VERSION, NODE_VERSION } from '../provider/node-runtime.ts';
 import { packageVersion } from '../provider/platforms.ts';
 
-/** `folders` are those of the bundled packages (`node_modules/zod`). The same contents give the same bytes: no time, no chance. */
+/** `folders` are those of the bundled packages (`node_modules/zod`). The same contents give the same bytes: no time, no randomness. */
 export async function sbom(folders: readonly string[]): Promise<string> {
   const packages = await Promise.all([...new Set(folders)].sort().map(thirdParty));
   const components = [

@@ -1,4 +1,4 @@
-/** proxmoxer, the usual Python client: installed into a virtual environment of its own, then given a whole life of a VM. */
+/** proxmoxer, the usual Python client: installed into its own virtual environment, then used for the lifecycle of a VM. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { difference } from './difference.ts';

@@ -1,6 +1,6 @@
 /**
  * Clients that know nothing of Proxwright, against the simulator: proxmoxer (Python), and the bpg provider under a real
- * Terraform. They were written for a real Proxmox VE, so what they stumble on is a defect of the simulator, unless the
+ * Terraform. They were written for a real Proxmox VE, so what fails in them is a defect of the simulator, unless the
  * real server would refuse it as well.
  *
  *   npm run build && npx tsx tools/strangers/run.ts [proxmoxer] [bpg] [--speed N] [--keep] [--verbose]

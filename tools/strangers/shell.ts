@@ -1,4 +1,4 @@
-/** Running other people's programs: with a time limit, never through a shell, and with their words kept. */
+/** Runs third-party programs with a time limit, without a shell, and keeps their output. */
 import { spawn } from 'node:child_process';
 
 export interface Ran {

@@ -1,4 +1,4 @@
-/** The simulator as strangers meet it: `proxwright sim` in a process of its own, with the recorded world behind it. */
+/** The simulator for third-party clients: `proxwright sim` in a separate process, with the recorded world. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

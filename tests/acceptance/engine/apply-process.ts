@@ -1,4 +1,4 @@
-/** An apply as a process of its own, to be killed: `apply-process.ts STACK_FILE STATE_DIRECTORY`, server by environment. */
+/** An apply in a separate process, to be killed: `apply-process.ts STACK_FILE STATE_DIRECTORY`, server by environment. */
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../../../src/base/clock.ts';
 import { openServer } from '../server.ts';

@@ -1,4 +1,4 @@
-/** What a suite of the engine begins with and ends with: a server, what it may use there, a state, and the removal of all it made. */
+/** What a suite of the engine starts and ends with: a server, what it may use there, a state, and the removal of everything it created. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -73,7 +73,7 @@ export function vmOf({ name, target }: Estate, own: Readonly<Record<string, unkn
     node,
     guest: 'plain',
     power,
-    // A guest that still boots hears no shutdown.
+    // A guest that is still booting ignores a shutdown.
     ...(power === 'running' && { ready: { agent: true } }),
     vmids: `${ids.first}-${ids.last}`,
     clone: { template, mode, ...(storage !== undefined && { storage }) },

@@ -1,4 +1,4 @@
-/** Starts an apply as a process of its own and kills it, with no chance to say goodbye, in the middle of its first clone. */
+/** Starts an apply in a separate process and kills it with SIGKILL in the middle of its first clone. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ const PROGRAM = fileURLToPath(new URL('./apply-process.ts', import.meta.url));
 const LOOK_EVERY_MS = 15;
 
 export interface Killed {
-  /** How it ended; anything but SIGKILL means that it was faster than we were. */
+  /** How it ended; anything but SIGKILL means that it ended before the kill. */
   readonly signal: NodeJS.Signals | null;
   /** Lines of the journal that it left. */
   readonly journal: readonly string[];

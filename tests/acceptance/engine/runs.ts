@@ -69,7 +69,7 @@ export function planDestroy(runs: Runs, text: string): Promise<PlanResult> {
   return withSession(runs, text, 'destroy', (session) => session.planDestroy({ running: 'stop' }));
 }
 
-/** What a plan takes of the token that is to carry it out. */
+/** The privileges that a plan needs from the token that carries it out. */
 export function requirements(runs: Runs, text: string, command: 'apply' | 'destroy'): Promise<readonly Requirement[]> {
   return withSession(runs, text, 'plan', async (session) => {
     const planned = await (command === 'apply' ? session.plan() : session.planDestroy({ running: 'stop' }));
@@ -123,7 +123,7 @@ async function withSession<T>(
   }
 }
 
-/** Documents stand in the text itself; nothing else of these stacks is secret. */
+/** Cloud-init files are in the text itself; these stacks hold no other secret. */
 function documentsOf(stack: ResolvedStack): ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>> {
   return new Map(
     machinesOf(stack).map(({ address, fields }) => [

@@ -1,5 +1,5 @@
 /**
- * Where the engine is put to the test: node, template, bridge, ids. Each can be named by the environment
+ * Where the engine is tested: node, template, bridge, ids. Each can be named by the environment
  * (PROXWRIGHT_ACCEPTANCE_NODE, _TEMPLATE, _STORAGE, _BRIDGE, _IDS, _CLONE_MODE, _POWER, _FIELDS, _EXTRA); what is not named is looked
  * up. Nothing is created here.
  */

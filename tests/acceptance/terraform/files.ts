@@ -1,4 +1,4 @@
-/** Files that the suite brings into storages: where they can go, which are there, and their removal. */
+/** Files that the suite uploads: where they can go, which exist, and their removal. */
 import type { Pve } from '../../../src/pve/index.ts';
 
 /** A storage of the node that takes images to import. */

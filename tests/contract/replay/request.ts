@@ -1,4 +1,4 @@
-/** Turns the recorded description of a request into bytes: target, headers and body. Who asks is `session.ts`'s. */
+/** Turns the recorded description of a request into bytes: target, headers and body. `session.ts` adds the identity. */
 import type { WireRequest } from '../../../src/base/transport.ts';
 import { isList, type Json, type JsonObject, type MultipartPart, type RequestParts } from './types.ts';
 

@@ -9,7 +9,7 @@ import type { Json, PollStep, RequestStep, Step } from './types.ts';
 
 const UPID = (serial: number) => `UPID:pve1:0000000${serial}:00000001:00000001:qmstart:100:root@pam:`;
 
-/** Replays `steps` against a server that gives `answers` one after the other, and the last one for ever. */
+/** Replays `steps` against a server that gives `answers` one after the other, and repeats the last one. */
 async function replay(steps: readonly Step[], answers: readonly Json[], exactTime = true) {
   const clock = new VirtualClock();
   const start = clock.now();
@@ -128,7 +128,7 @@ describe('a group of tasks', () => {
     expect((await replay([start, group], answers('OK', 'OK'))).result.ok).toBe(1);
   });
 
-  it('has as many successes as demanded and no unheard-of outcome', async () => {
+  it('has as many successes as demanded and no outcome that was not recorded', async () => {
     const counted: Step = { ...group, expectOk: 1, loose: true };
     expect((await replay([start, counted], answers('OK', 'taken'))).result.ok).toBe(2);
     expect((await replay([start, counted], answers('OK', 'OK'))).result.ok).toBe(1);

@@ -1,4 +1,4 @@
-/** Who is asking: the tokens and the ticket behind the words that recorded steps use, and the sending itself. */
+/** The identities of a replay: the tokens and the ticket behind the names in recorded steps, and the sending itself. */
 import type { Transport, WireRequest } from '../../../src/base/transport.ts';
 import { buildRequest } from './request.ts';
 import { type Answer, type Json, member, type RequestParts } from './types.ts';

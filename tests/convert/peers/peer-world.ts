@@ -1,4 +1,4 @@
-/** The documented cluster with room for every estate of these tests, and with what passes a card, a stick or a folder on. */
+/** The documented cluster with room for every estate of these tests, and with mappings for a card, a USB device and a directory. */
 import { buildWorld, type World } from '../../../src/simulator/index.ts';
 import { DEFAULT_WORLD } from '../../../src/simulator/world/default-world.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The providers that people come from, as executables: `PROXWRIGHT_BPG` and `PROXWRIGHT_TELMATE` name them. A missing one is
- * said to be missing, so that no test is skipped in silence.
+ * reported, so that no test is skipped silently.
  */
 import { access, constants, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

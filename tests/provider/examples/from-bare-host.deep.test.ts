@@ -1,4 +1,4 @@
-/** examples/terraform/from-bare-host: image, template and VMs with documents of their own, on a host with nothing on it. */
+/** examples/terraform/from-bare-host: image, template and VMs with custom user-data, on an empty host. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bareWorld, madeUpChecksums, WELL_KNOWN_URLS } from '../../../src/simulator/index.ts';
@@ -61,18 +61,18 @@ describe.each(HOSTS)('from-bare-host under $name $version', (host) => {
     const media = () => volumes().filter((name) => name.startsWith('iso/'));
     const before = media();
 
-    // One comes, one is called otherwise.
+    // One is added, one is renamed.
     await writeFile(copy.path('moved.tf'), MOVED);
     await settle(THREE);
     expect(guests()).toEqual(['101 web-1', '102 web-3', '104 web-4', '9000 ubuntu-24.04']);
     expect(copy.scene.taskCount('qmclone')).toBe(3);
 
-    // One goes.
+    // One is removed.
     await settle(TWO);
     expect(guests()).toEqual(['101 web-1', '102 web-3', '9000 ubuntu-24.04']);
     expect(media()).toHaveLength(2);
 
-    // Other documents: the ISO images are renewed, nothing else is.
+    // Other user-data: the ISO images are replaced, nothing else changes.
     const text = await readFile(copy.path('user-data.yaml'), 'utf8');
     await writeFile(copy.path('user-data.yaml'), `${text}final_message: up\n`);
     expect((await copy.plan(TWO)).code).toBe(2);

@@ -1,6 +1,6 @@
 /**
- * Kills a provider process at every point of an operation on an image or a template, and lets the host go on with a fresh
- * one: what stands then is as without the kill, and nothing was begun twice.
+ * Kills a provider process at every point of an operation on an image or a template, and lets the host continue with a new
+ * one: the result is the same as without the kill, and nothing was started twice.
  */
 
 import { findOwnership } from '../../../src/kinds/vm/ownership.ts';

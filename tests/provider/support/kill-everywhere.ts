@@ -1,6 +1,6 @@
 /**
- * Kills a provider process at every point of an operation — each request before and after its effect — and lets the host go
- * on with a fresh one: it refreshes, plans and applies, and the world must be as without the kill, with nothing made twice.
+ * Kills a provider process at every point of an operation, before and after the effect of each request, and lets the host
+ * continue with a new one: it refreshes, plans and applies, and the world must be the same as without the kill, nothing created twice.
  */
 
 import { differences } from '../../simulation/engine/support/picture.ts';

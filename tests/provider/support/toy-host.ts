@@ -1,6 +1,6 @@
 /**
  * Terraform's part, in one process and on virtual time: it keeps a state, calls a resource the way the host does, and
- * refuses what the host would refuse. What it accepts has still to be shown to the real one; what it refuses need not.
+ * refuses what the host would refuse. What it accepts must still be tested with a real host.
  */
 import { type CtyObject, type CtyValue, isObject, isWhollyKnown, UNKNOWN } from '../../../src/provider/cty/value.ts';
 import type { PrivateState, ProviderDiagnostic, ResourceType } from '../../../src/provider/provider.ts';

@@ -1,4 +1,4 @@
-/** A resource whose every word to the host is kept, for tests of what must never be among them. */
+/** A resource that records everything it sends to the host, for tests of what must never be in it. */
 import { encodeMsgpack } from '../../../src/provider/cty/codec.ts';
 import type { CtyObject } from '../../../src/provider/cty/value.ts';
 import type { PrivateState, ResourceType } from '../../../src/provider/provider.ts';

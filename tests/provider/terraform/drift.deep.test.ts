@@ -1,4 +1,4 @@
-/** What others change behind our back: shown exactly, and put right. And VMs that were there before their configuration. */
+/** Changes made outside Terraform are shown exactly and corrected; and VMs that existed before their configuration. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SMALL, vm } from './support/hcl.ts';
 import { HOSTS, ONE_HOST } from './support/hosts.ts';
@@ -33,7 +33,7 @@ describe.each(ONE_HOST)('drift under $name $version', (host) => {
 
   afterEach(() => scene.close());
 
-  it.each(['stopped', 'running'])('shows at exactly that attribute of a %s VM, and is put right', async (power) => {
+  it.each(['stopped', 'running'])('shows at exactly that attribute of a %s VM, and is corrected', async (power) => {
     await scene.write(vm('web', { ...WEB, power, restart: 'when_needed' }));
     expect(problems(await scene.apply())).toEqual([]);
     const { config } = scene.outside.node('pve1').vm(410);
@@ -72,7 +72,7 @@ describe.each(ONE_HOST)('drift under $name $version', (host) => {
     for (const result of [await scene.plan(), await scene.apply(), await scene.destroy()]) {
       expect(problems(result)).toEqual([expect.stringContaining('VM 410 on pve1 ("somebody") is another VM')]);
     }
-    // Also where the host does not look before it destroys.
+    // Also if the host does not refresh before it destroys.
     const blind = await scene.destroy('-refresh=false');
     expect(problems(blind).join()).toMatch(/another VM|not ours|not the VM/i);
     expect(scene.ours()).toMatchObject([{ vmid: 410, name: 'somebody' }]);

@@ -1,4 +1,4 @@
-/** VMs keyed by their names: one comes, one goes, one is called otherwise, and the others are not touched. */
+/** VMs keyed by their names: one is added, one removed, one renamed, and the others are not touched. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ref, vm } from './support/hcl.ts';
 import { HOSTS } from './support/hosts.ts';
@@ -89,7 +89,7 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
     expect(names()).toEqual(['411 omega', '412 gamma', '413 delta']);
     expect((await scene.state()).get('proxwright_vm.all["omega"]')).toMatchObject({ id, vmid: 411 });
     expect(scene.configOf('omega').get('description')).toContain('vm.omega');
-    // The block has done its work.
+    // The block is no longer needed.
     await scene.settle(...configuration(renamed));
     expect([scene.taskCount('qmclone'), scene.taskCount('qmdestroy'), scene.orphans()]).toEqual([4, 1, []]);
 
@@ -107,7 +107,7 @@ describe.each(HOSTS)('VMs by for_each under $name $version', (host) => {
       'proxwright_vm.all["omega"] create',
     ]);
     const applied = await scene.apply();
-    // The host does not wait for the one that goes before it makes the one that comes, so the id may still be taken.
+    // The host does not wait for the removal before the creation, so the id may still be taken.
     if (applied.code !== 0) {
       expect(problems(applied)).toEqual([expect.stringContaining('Id 411 belongs to "beta" on pve1')]);
       expect(JSON.stringify(applied.diagnostics)).toContain('add a moved block');

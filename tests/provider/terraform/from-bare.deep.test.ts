@@ -118,7 +118,7 @@ describe.each(HOSTS)('a bare host under $name $version', (host) => {
     await scene.settle(image(), template(), vm('web', told));
   });
 
-  it('hands over what is there already', async () => {
+  it('imports what exists already', async () => {
     await scene.settle(image(), template());
     const stated = await scene.run(['state', 'rm', 'proxwright_image.noble', 'proxwright_template.base']);
     expect(stated.code).toBe(0);

@@ -50,7 +50,7 @@ describe.each(HOSTS)('a creation under $name $version', (host) => {
 });
 
 describe.each(ONE_HOST)('an unfinished change under $name $version', (host) => {
-  it('is nothing where the clone itself fails, and the next apply begins afresh', async () => {
+  it('is nothing if the clone itself fails, and the next apply starts over', async () => {
     scene = await Scene.open({ host, faults: [{ kind: 'task-fail', match: { task: 'qmclone' }, percent: 50 }] });
     await scene.write(vm('web', WEB));
     expect(problems(await scene.apply())).toHaveLength(1);
@@ -59,7 +59,7 @@ describe.each(ONE_HOST)('an unfinished change under $name $version', (host) => {
     expect([(await scene.plan()).code, scene.ours().length, scene.orphans()]).toEqual([0, 1, []]);
   });
 
-  it('is listed when its block is gone, and taken up when the block is back', async () => {
+  it('is listed when its block is gone, and completed when the block is back', async () => {
     scene = await Scene.open({ host, faults: [{ kind: 'refuse', match: { method: 'PUT', path: 'config' } }] });
     await scene.write(vm('web', WEB));
     expect(problems(await scene.apply())).toHaveLength(1);
@@ -121,7 +121,7 @@ describe.each(ONE_HOST)('an unfinished change under $name $version', (host) => {
     expect(problems(lost)).toEqual([expect.stringContaining('A VM of this name is not in the state')]);
     expect(JSON.stringify(lost.diagnostics)).toContain('terraform import ADDRESS NODE/VMID');
     expect((await scene.run(['import', '-input=false', 'proxwright_vm.web', `pve1/${vmid}`])).code).toBe(0);
-    // What it was cloned from stands nowhere in a VM: it is written down, and nothing is sent.
+    // A VM does not record what it was cloned from: the state gets it, and nothing is sent.
     expect(await scene.changes()).toMatchObject([{ actions: ['update'], changed: ['clone'] }]);
     scene.requests.length = 0;
     expect(problems(await scene.apply())).toEqual([]);

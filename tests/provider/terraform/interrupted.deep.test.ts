@@ -1,6 +1,6 @@
 /**
  * Runs that do not reach their end, with a provider that the host has started itself: Ctrl-C, a killed host, a killed
- * provider. Afterwards one more apply makes everything as if nothing had happened.
+ * provider. One more apply then has the same result as an uninterrupted one.
  *
  * It takes some pairs of a moment and a way; PROXWRIGHT_KILL_POINTS=all takes every pair with every host.
  */
@@ -83,7 +83,7 @@ describe.each(HOSTS)('an apply under $name $version', (host) => {
   const step = host === HOSTS[0] ? 2 : MOMENTS.length + 1;
   const chosen = IS_ALL ? cases : cases.filter((_, index) => index % step === 0);
 
-  it.each(chosen)('is interrupted by $how $when, and the next one ends as if nothing had happened', async (each) => {
+  it.each(chosen)('is interrupted by $how $when, and the next one ends as without the interruption', async (each) => {
     scene = await Scene.open({ host, installation: installed });
     await scene.write(THREE);
     await interrupted(each.strike, each.moment);

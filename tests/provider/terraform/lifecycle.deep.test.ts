@@ -1,4 +1,4 @@
-/** The life of a VM, as a user's host goes through it. Whatever is applied ends with an empty plan. */
+/** The lifecycle of a VM under a real host. Every apply ends with an empty plan. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { vm } from './support/hcl.ts';
 import { HOSTS } from './support/hosts.ts';
@@ -26,7 +26,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
 
   afterEach(() => scene.close());
 
-  it('is made, changed in place, grown, replaced where nothing else helps, and destroyed', async () => {
+  it('is created, changed in place, grown, replaced where nothing else is possible, and destroyed', async () => {
     await scene.settle(vm('web', WEB));
     const made = (await scene.state()).get('proxwright_vm.web');
     expect(made).toMatchObject({ vmid: 410, status: 'running', current_node: 'pve1' });
@@ -65,7 +65,7 @@ describe.each(HOSTS)('a VM under $name $version', (host) => {
     expect(config.get('net1')).toContain('bridge=vmbr1,tag=20');
     expect(scene.world.vms.get(410)?.process).toBeDefined();
 
-    // A disk cannot shrink, and that is told before anything happens.
+    // A disk cannot shrink, and the plan says so.
     await scene.write(vm('web', { ...changed, disks: { ...changed.disks, scsi0: { size: '5GiB' } } }));
     expect(problems(await scene.plan())).toEqual([expect.stringContaining('disks can only grow')]);
 

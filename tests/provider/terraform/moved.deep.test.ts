@@ -64,7 +64,7 @@ describe.each(HOSTS)('a VM of another provider under $name $version', (host) => 
   let scene: Scene;
   afterEach(() => scene.close());
 
-  it('is moved, and nothing is to be done', async () => {
+  it('is moved, and the plan is empty', async () => {
     scene = await Scene.open({ host });
     const ours = await reattach(
       await createProvider({ log: silentLogger, environment: scene.environment, directory: scene.workspace.directory }),

@@ -1,4 +1,4 @@
-/** The five failures this project began with, in the language in which they happened. */
+/** The five failures this project began with, in Terraform, where they happened. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildWorld, type FaultRuleInput } from '../../../src/simulator/index.ts';
 import { LAB_WORLD } from '../../simulation/engine/support/lab-world.ts';

@@ -1,4 +1,4 @@
-/** Many VMs in one run: limits and pauses hold whatever the host does side by side, and looking costs little. */
+/** Many VMs in one run: limits and pauses hold whatever the host does concurrently, and a refresh costs little. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildWorld } from '../../../src/simulator/index.ts';
 import { LAB_WORLD } from '../../simulation/engine/support/lab-world.ts';
@@ -8,7 +8,7 @@ import { ONE_HOST } from './support/hosts.ts';
 import { problems, Scene } from './support/scene.ts';
 
 const STAGGER_MS = 30_000;
-/** A request may be late on a busy machine: the pause is judged with some mercy, a second of ours at this speed. */
+/** A request may be late on a busy machine, so the pause has a tolerance: a second of real time at this speed. */
 const MERCY_MS = 15_000;
 const SPEED = 15;
 

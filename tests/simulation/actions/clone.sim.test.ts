@@ -25,7 +25,7 @@ describe('vm.clone', () => {
     expect(findOwnership(notes)).toMatchObject({ address: 'vm.web', vmid: 101, nonce: recordedOf(bench)?.nonce });
   });
 
-  it('writes down id and nonce before it sends anything', async () => {
+  it('records id and nonce before it sends anything', async () => {
     const bench = new Bench();
     bench.killAt = 3;
     await bench.mortally(() => bench.step('vm.clone', CLONE));
@@ -44,7 +44,7 @@ describe('vm.clone', () => {
     expect(bench.tasks('qmclone')).toEqual(['OK']);
   });
 
-  it('tells the log when it was submitted and when it completed', async () => {
+  it('logs when it was submitted and when it completed', async () => {
     const bench = new Bench();
     await bench.run('vm.clone', CLONE);
     const messages = bench.logs.map(({ message }) => message).join('\n');
@@ -170,7 +170,7 @@ describe('a clone that fails', () => {
     expect(bench.tasks('qmclone')).toHaveLength(1);
   });
 
-  it('waits out a daemon that is being restarted', async () => {
+  it('waits for a daemon that is being restarted', async () => {
     const bench = new Bench([{ kind: 'daemon-down', match: { path: 'clone' }, at: 1, for_ms: 20_000 }]);
     await bench.run('vm.clone', CLONE);
     expect(bench.tasks('qmclone')).toEqual(['OK']);

@@ -43,7 +43,7 @@ describe('vm.create', () => {
     expect(JSON.stringify([...bench.records.values(), bench.logs])).not.toContain(PASSWORD);
   });
 
-  it('is as wanted after one more write of its notes', async () => {
+  it('is as desired after one more write of its notes', async () => {
     const bench = new Bench();
     await bench.run('vm.create', INPUT);
     await bench.run('vm.configure', { desired: INPUT.desired });

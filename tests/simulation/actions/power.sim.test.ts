@@ -14,7 +14,7 @@ async function ready(rules: readonly FaultRuleInput[] = [], source = 9000): Prom
 async function running(rules: readonly FaultRuleInput[] = [], source = 9000): Promise<Bench> {
   const bench = await ready(rules, source);
   await bench.run('vm.start', {});
-  // Long enough for the guest to hear the power button.
+  // Long enough for the guest to react to the power button.
   await bench.clock.advance(120_000);
   bench.requests.length = 0;
   return bench;
@@ -118,7 +118,7 @@ describe('vm.stop', () => {
 
   it('reports that a guest which does not react is still running', async () => {
     const bench = await running();
-    // A guest that has only just begun to boot does not hear the button.
+    // A guest that has just begun to boot does not react to the button.
     await bench.clock.run(() => bench.pve.node('pve1').vm(101).status.reset());
     await bench.clock.advance(100);
     const vm = bench.vm();
@@ -186,7 +186,7 @@ describe('vm.destroy', () => {
     expect(deletes(bench)).toEqual(['purge=1&destroy-unreferenced-disks=1']);
   });
 
-  it('is content with a VM that is gone', async () => {
+  it('succeeds for a VM that is gone', async () => {
     const bench = await ready();
     await bench.run('vm.destroy', { stop: 'refuse' });
     await bench.run('vm.destroy', { stop: 'refuse' });
@@ -227,7 +227,7 @@ describe('vm.destroy', () => {
     expect(bench.world.vms.has(101)).toBe(false);
   });
 
-  it('names the command for what only root can mend', async () => {
+  it('names the command for what only root can repair', async () => {
     const bench = await ready([{ kind: 'users-lock', match: { method: 'DELETE' }, at: 1, for_ms: 60_000 }]);
     const error = await bench.failure('vm.destroy', { stop: 'stop' });
     expect(error).toMatchObject({ code: 'STALE_LOCK' });

@@ -1,4 +1,4 @@
-/** Seeds on their way into a storage and out of it: sent once, never lost sight of, gone with their VM. */
+/** Seeds in a storage: uploaded once, always recorded, and removed with their VM. */
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import { Secret } from '../../../src/base/secret.ts';
@@ -98,7 +98,7 @@ describe('vm.seed', () => {
     expect(bench.writes()).toEqual([]);
   });
 
-  it('writes neither documents nor passwords down', async () => {
+  it('records neither cloud-init files nor passwords', async () => {
     const bench = await cloned();
     await bench.clock.run(() => seed(bench));
     expect(JSON.stringify([...bench.records.values(), bench.logs])).not.toMatch(/hunter2|correct horse/);
@@ -188,7 +188,7 @@ describe('vm.unseed', () => {
     expect(files(bench)).toEqual([]);
   });
 
-  it('keeps one in mind that it may not remove, and names it', async () => {
+  it('keeps a record of one that it may not remove, and names it', async () => {
     const message = 'Permission check failed (/storage/local, Datastore.Allocate)';
     const bench = await cloned([{ kind: 'refuse', match: REMOVAL, status: 403, message }]);
     await bench.clock.run(async () => {

@@ -22,22 +22,19 @@ describe('settling an open step', () => {
     expect(bench.records.get(WEB)?.recorded).toBeUndefined();
   });
 
-  it.each([-3_600_000, 3_600_000])(
-    'waits half a minute at most, although the clock was set by %i ms',
-    async (jumpMs) => {
-      const bench = new Bench();
-      bench.killAt = 3;
-      await bench.mortally(() => bench.step('vm.clone', CLONE));
-      const record = bench.records.get(WEB);
-      const open = record?.open;
-      // As if the run had been killed before the clock was set.
-      if (record && open)
-        record.open = { ...open, intent: { ...(open.intent as object), sentAt: bench.clock.now() - jumpMs } };
-      const before = bench.clock.now();
-      expect(await bench.clock.run(() => bench.takeUp())).toBe('nothing');
-      expect(bench.clock.now() - before).toBeLessThan(31_000);
-    },
-  );
+  it.each([-3_600_000, 3_600_000])('waits 30 seconds at most, although the clock was set by %i ms', async (jumpMs) => {
+    const bench = new Bench();
+    bench.killAt = 3;
+    await bench.mortally(() => bench.step('vm.clone', CLONE));
+    const record = bench.records.get(WEB);
+    const open = record?.open;
+    // As if the run had been killed before the clock was set.
+    if (record && open)
+      record.open = { ...open, intent: { ...(open.intent as object), sentAt: bench.clock.now() - jumpMs } };
+    const before = bench.clock.now();
+    expect(await bench.clock.run(() => bench.takeUp())).toBe('nothing');
+    expect(bench.clock.now() - before).toBeLessThan(31_000);
+  });
 
   it('does not take a stranger for ours who got the id meanwhile', async () => {
     const bench = new Bench();

@@ -1,6 +1,6 @@
 /**
- * Everything the fault plans know, drawn from seeds, while a VM is made: each run may fail with an error of ours, never
- * otherwise. Once the trouble is over the next run ends well, with one VM that is as wanted and nothing left behind.
+ * Every kind of fault, drawn from seeds, while a VM is created: each run may fail with an error of ours, never
+ * otherwise. Once the faults stop the next run succeeds, with one VM as desired and nothing left behind.
  */
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
@@ -14,7 +14,7 @@ const VMIDS = [101, 102, 103, 104, 105, 106];
 
 const make = (bench: Bench) => makeVm(bench, { source: TEMPLATE, name: 'web', mode: 'full', vmids: VMIDS });
 
-/** One run: it settles first what an earlier one left. Its failures are part of the game; defects are not. */
+/** One run: it first settles what an earlier one left. Failures are expected; defects are not. */
 async function run(bench: Bench): Promise<'done' | 'failed'> {
   try {
     await bench.takeUp();

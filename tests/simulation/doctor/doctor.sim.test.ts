@@ -1,4 +1,4 @@
-/** The doctor on a simulated cluster: what it says, that it only looks, and that doing what it says helps. */
+/** The doctor on a simulated cluster: its findings, that it only reads, and that its remedies work. */
 import { describe, expect, it } from 'vitest';
 import { isHealthy } from '../../../src/engine/doctor/finding.ts';
 import type { World } from '../../../src/simulator/index.ts';
@@ -61,7 +61,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
   });
 
   describe('a token with no rights at all', () => {
-    it('reads that first, with the commands that mend it; typed, they make the next visit pass', async () => {
+    it('gets that finding first, with the commands that fix it; after them the next check passes', async () => {
       const before = await visit(labWorld(), STACK(), { as: 'weak' });
       const [first] = before.findings;
       expect(first).toMatchObject({ check: 'privileges', verdict: 'bad' });
@@ -91,7 +91,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
   });
 
   describe('a token with too little', () => {
-    it('reads which privilege is missing where, and obeying helps', async () => {
+    it('gets the missing privilege and its path, and the command that fixes it', async () => {
       const [first] = (await visit(labWorld(), STACK(), { as: 'weak' })).findings;
       const weak = obey(labWorld(), (first?.remedy ?? '').replace(' VM.PowerMgmt', ''));
       const visited = await visit(weak, STACK(), { as: 'weak' });
@@ -103,7 +103,7 @@ describe.each(['9.2', '8.4'])('on Proxmox VE %s', (version) => {
       expect(words(await visit(mended, STACK(), { as: 'weak' }))).toEqual([]);
     });
 
-    it('reads what was not checked, and what it would take', async () => {
+    it('gets what was not checked, and the privilege for it', async () => {
       const [first] = (await visit(labWorld(), STACK(), { as: 'weak' })).findings;
       const { findings } = await visit(obey(labWorld(), first?.remedy ?? ''), STACK(), { as: 'weak' });
       const unknown = findings.filter(({ verdict }) => verdict === 'unknown').map((finding) => finding.words);

@@ -1,4 +1,4 @@
-/** A server that is newer than all that is known: it may have renamed what we would demand, so we warn and go on. */
+/** A server that is newer than every known release: it may have renamed a privilege, so Proxwright warns and continues. */
 import { expect, it } from 'vitest';
 import type { Transport } from '../../../src/base/transport.ts';
 import { parseToken } from '../../../src/pve/index.ts';

@@ -1,4 +1,4 @@
-/** Roles that are computed from the file: enough for a whole life, nothing that the server does not know, and a way back. */
+/** Roles computed from the file: enough for the whole lifecycle, and nothing that the server does not know. */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { assumedNeeds, guessText } from '../../../src/engine/privileges/assumed.ts';

@@ -185,7 +185,7 @@ describe('HA rules of a stack', () => {
 });
 
 describe('rules and VMs of others', () => {
-  it('are not touched: a VM that somebody added to our rule stays in it through changes, and keeps the rule', async () => {
+  it('are not touched: a VM that another client added to our rule stays in it through changes, and keeps the rule', async () => {
     const made = await applied(stack(control()));
     stranger(made, 160);
     stranger(made, 161);

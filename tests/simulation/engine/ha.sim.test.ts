@@ -1,4 +1,4 @@
-/** VMs in the hands of the HA manager: handed over when they are as they should be, compared, taken back, and let go. */
+/** VMs under the HA manager: added once they are complete, compared, changed and removed. */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { parseToken } from '../../../src/pve/index.ts';
@@ -102,7 +102,7 @@ describe('ha', () => {
     expect(await scene.plan(stack('ha: { max_restart: 1 }'))).toMatchObject({ plan: { steps: [] } });
   });
 
-  it('goes along with a change of power in both directions', async () => {
+  it('follows a change of power in both directions', async () => {
     const scene = await managed();
     const off = stack('power: stopped, ha: { state: stopped, max_restart: 3, comment: "kept alive" }');
     expect(failuresOf(await scene.apply(off))).toEqual([]);

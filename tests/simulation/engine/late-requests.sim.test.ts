@@ -1,6 +1,6 @@
 /**
- * A run is killed while a request of its is on the way. The request arrives seconds later, when the next run has begun. What
- * the next run makes under the same id must not be hit by it.
+ * A run is killed while one of its requests is on the way. The request arrives seconds later, when the next run has begun. What
+ * the next run creates under the same id must not be affected.
  */
 import { expect, it } from 'vitest';
 import { type Transport, TransportFailure } from '../../../src/base/transport.ts';

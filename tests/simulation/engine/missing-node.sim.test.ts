@@ -1,4 +1,4 @@
-/** A node that is not there is told as such: nothing that would only follow from it is told beside it. */
+/** A missing node is reported alone, without the problems that only follow from it. */
 import { describe, expect, it } from 'vitest';
 import { buildWorld } from '../../../src/simulator/index.ts';
 import { LAB_WORLD } from './support/lab-world.ts';

@@ -164,7 +164,7 @@ describe('a VM that was applied', () => {
       failures.push(...scene.writes().map((line) => `${name}: ${line} was sent again`));
       const vm = scene.world.vms.get(401);
       if (vm?.config.pending.size !== 0) failures.push(`${name}: something is pending`);
-      // What our client was told is one thing, what stands in the world another.
+      // Compare with the world itself, not with what the client was told.
       failures.push(...unmetInWorld(fields, vm).map((each) => `${name}: ${each}`), ...scene.wireViolations);
       const desired = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS });
       for (const path of Object.keys({ ...appliedValues(desired), ...appliedHa(fields.ha) })) {
@@ -178,7 +178,7 @@ describe('a VM that was applied', () => {
 
   it('shows exactly the field that another client changed', async () => {
     const missing = new Set(rows.map(({ path }) => path));
-    // Where a volume was copied from is nowhere to be seen.
+    // Proxmox does not show where a volume was copied from.
     for (const owner of ['disks.*', 'efi', 'tpm']) missing.delete(`${owner}.import_from`);
     const failures: string[] = [];
     let changes = 0;
@@ -193,14 +193,14 @@ describe('a VM that was applied', () => {
       const line = config.current.get('description')?.split('\n').at(-1) ?? '';
       const desired = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine: line });
       for (const { path, values } of foreignEdits(desired, config.current)) {
-        // Who takes a drive away that the boot order names is told that first.
+        // Removing a drive that the boot order names is reported first.
         const isGone = (device: string) => config.current.has(device) && !values.has(device);
         if (fields.boot?.some(isGone) || !isStored(vm, values)) continue;
         if (!isTried(rowPath(path))) {
           vm.config = config;
           continue;
         }
-        // What only root can put right, a port of the host for instance, is shown all the same.
+        // What only root can correct, such as a port of the host, is still shown.
         const end = await scene.plan(stack, { checkPrivileges: false });
         const found =
           end.kind === 'refused'

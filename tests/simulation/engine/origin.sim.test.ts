@@ -30,7 +30,7 @@ vms:
 `;
 }
 
-/** Speaks to the cluster of a scene without an engine in between. */
+/** A client of the scene's cluster without the engine. */
 async function naively(scene: Scene, work: (pve: Pve) => Promise<void>): Promise<void> {
   const pve = createPve({
     transport: scene.simulator.transport(),
@@ -169,7 +169,7 @@ describe('the clone wait that times out after two minutes', () => {
     expect(((task?.endedAt ?? 0) - (task?.startedAt ?? 0)) / 1000).toBeCloseTo(14, 0);
   });
 
-  it('is impossible: the task itself is asked, by the name its start was answered with', async () => {
+  it('is impossible: the task is polled by the UPID that its start returned', async () => {
     const lab = scene();
     const startedAt = lab.clock.now();
     expect(failuresOf(await lab.apply(stack('memory: 8GiB')))).toEqual([]);

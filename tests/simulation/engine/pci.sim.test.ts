@@ -128,7 +128,7 @@ function refusing(words: string, times: number): SceneOptions {
 }
 
 describe('making a mapping', () => {
-  it('fails with the words of the server, leaves the VMs that need it unbegun, and the others alone', async () => {
+  it('fails with the words of the server, does not begin the VMs that need it, and leaves the others alone', async () => {
     const { apply, scene: at } = bench(refusing('it is not my day', 1));
     const plain = 'plain: { name: plain, vmid: 404, node: pve1, clone: { template: ubuntu-24.04 } }';
     const end = await apply(stack(vm('gpu', 'pve1', '0000:01:00', 401), plain));
@@ -195,7 +195,7 @@ describe('trouble with the connection', () => {
 });
 
 describe('a run that dies while it makes a mapping', () => {
-  it('is taken up: one mapping, one VM, an empty plan', async () => {
+  it('is resumed: one mapping, one VM, an empty plan', async () => {
     const probe = bench();
     await probe.apply(ONE);
     const points = [...probe.scene.points];

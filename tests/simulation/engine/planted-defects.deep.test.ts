@@ -28,7 +28,7 @@ function replacing<Module extends object>(path: string, change: (original: Modul
   });
 }
 
-/** A client that sends something else than it was told to. */
+/** A client that sends something else than it should. */
 function sending(change: (request: WireRequest) => WireRequest): SceneOptions {
   return {
     disguise: (transport: Transport) => ({
@@ -38,7 +38,7 @@ function sending(change: (request: WireRequest) => WireRequest): SceneOptions {
   };
 }
 
-/** A client that hears something else than was said. */
+/** A client that reads something else than the server sent. */
 function hearing(change: (request: WireRequest, response: WireResponse) => WireResponse): SceneOptions {
   return {
     disguise: (transport: Transport) => ({
@@ -61,7 +61,7 @@ const ACTIONS = '../../../src/kinds/vm/actions';
 const DEFECTS: Readonly<Record<string, Defect>> = {
   'no reading back': {
     says: /status\/start though it was not as wanted|passed for compared though/,
-    // What was written is believed to be there.
+    // A write is taken for granted.
     plant: () =>
       replacing<typeof import('../../../src/kinds/vm/actions/configure.ts')>(`${ACTIONS}/configure.ts`, () => ({
         verifyVm: async (context, { desired, applied }) => {
@@ -74,7 +74,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
   },
   'a blind resend after 596': {
     says: /^VMs are /,
-    // Whatever became of the request, it is sent again with the next id, without a look.
+    // The request is sent again with the next id, whatever happened to the first.
     plant: () =>
       replacing<typeof import('../../../src/kinds/vm/actions/safety/occupant.ts')>(
         `${ACTIONS}/safety/occupant.ts`,

@@ -59,7 +59,7 @@ const identities = async (scene: Scene) =>
 const sources = async (scene: Scene) => Object.values((await scene.state()).vms).map(({ source }) => source?.vmid);
 
 describe('a group whose template changed', () => {
-  it('is replaced in turns where it follows its template, and only once', async () => {
+  it('is replaced in turns if it follows its template, and only once', async () => {
     const { scene, mostDown } = await watched();
     const before = await identities(scene);
     expect(new Set(before.map(([, mac]) => mac)).size).toBe(3);

@@ -38,7 +38,7 @@ describe('fifty VMs on one node', () => {
     const stack = group(50, 'readiness: parallel, limits: { vms: 50 }', 'disks: { scsi0: { size: 5GiB } }');
     expect(failuresOf(await scene.apply(stack))).toEqual([]);
     expect(scene.faults.strikes.length).toBeGreaterThan(20);
-    // The queues keep us from provoking a lock; others still do, and then we wait our turn.
+    // The limits keep us from causing lock timeouts; other clients still hold locks, and we retry.
     expect(scene.logs.filter((line) => line.includes('busy, trying again')).length).toBeGreaterThan(5);
     scene.faults.stop();
     await scene.clock.advance(60_000);
@@ -105,7 +105,7 @@ describe('sequential readiness', () => {
 describe('the failure of one VM', () => {
   const failing = { kind: 'task-fail', match: { task: 'qmclone' }, at: 1, percent: 50 } as const;
 
-  it('leaves its siblings alone where the stack says continue', async () => {
+  it('leaves its siblings alone if the stack says continue', async () => {
     const scene = new Scene({ faults: [failing] });
     const end = await scene.apply(group(4, 'on_failure: continue, limits: { vms: 1 }'));
     const outcomes = end.kind === 'ended' ? [...(end.result?.outcomes.values() ?? [])] : [];
@@ -113,7 +113,7 @@ describe('the failure of one VM', () => {
     expect(codesOf(end)).toEqual(['TASK_FAILED']);
   });
 
-  it('keeps VMs from being begun where the stack says stop', async () => {
+  it('starts no further VM if the stack says stop', async () => {
     const scene = new Scene({ faults: [failing] });
     const before = beforehand(scene);
     const stack = group(4, 'on_failure: stop, limits: { vms: 1 }');

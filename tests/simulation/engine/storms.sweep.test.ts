@@ -1,5 +1,5 @@
 /**
- * Trouble of every kind, in every kind of step, and drawn from seeds: whatever strikes, runs end with errors of ours only,
+ * Faults of every kind, in every kind of step, and drawn from seeds: whatever strikes, runs end with errors of ours only,
  * and once it is over the next apply converges with nothing lost, doubled or left behind.
  */
 
@@ -58,7 +58,7 @@ describe('a storm', () => {
     }
     process.stdout.write(`${SEEDS} storms with ${faults} faults, ${codes.size} codes of errors\n`);
     expect(failures).toEqual([]);
-    // A storm that touches nothing would prove nothing.
+    // A storm without a single fault would prove nothing.
     expect(faults).toBeGreaterThan(SEEDS);
     if (IS_SAMPLE) return;
     expect([...struck].sort()).toEqual([...FAULT_KINDS].sort());
@@ -69,7 +69,7 @@ describe('a storm', () => {
     expect((await storm(85)).complaints).toEqual([]);
   });
 
-  it('tells the same story for the same seed', async () => {
+  it('gives the same result for the same seed', async () => {
     const [first, second] = [await storm(8), await storm(8)];
     expect(second.scene.logs).toEqual(first.scene.logs);
   });

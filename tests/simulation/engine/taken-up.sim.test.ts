@@ -1,4 +1,4 @@
-/** A run that only takes up what an earlier one left, and then has nothing else to do, or is refused. */
+/** A run that only resumes what an earlier one left, and then has nothing else to do, or is refused. */
 import { expect, it } from 'vitest';
 import { openSteps } from '../../../src/state/events.ts';
 import { unfinishedRuns } from '../../../src/state/journal.ts';

@@ -1,6 +1,6 @@
 /**
  * The server stops answering while four clones are under way: it refuses connections, or accepts requests and stays silent.
- * The run says so within seconds, tries for a bounded time, and ends with UNREACHABLE; the next run resumes.
+ * The run says so within seconds, retries for a limited time, and ends with UNREACHABLE; the next run resumes.
  */
 import { describe, expect, it } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
@@ -86,7 +86,7 @@ describe.each<Trouble>(['refuses connections', 'stays silent'])('a server that %
     expect(saidAbout(scene)[0]).toMatch(/^warn .* has not answered since \S+Z: .*\. Trying until \S+Z\./);
     expect(failuresOf(end).join()).toContain('it resumes');
 
-    // The clones went on meanwhile; the next run takes them up and makes none a second time.
+    // The clones continued meanwhile; the next run attaches to them and starts none again.
     line.lostAt = Number.POSITIVE_INFINITY;
     scene.onRequest = () => {};
     expect(failuresOf(await scene.apply(FOUR))).toEqual([]);

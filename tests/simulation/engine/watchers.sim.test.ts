@@ -1,6 +1,6 @@
 /**
  * A test of what the other tests rely on: each thing that must never happen is caused by hand, and the check for it
- * must say so. A watcher that sees nothing would let everything pass.
+ * must report it. A check that never reports would let everything pass.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { WireRequest } from '../../../src/base/transport.ts';
@@ -134,7 +134,7 @@ describe('the watcher of the world', () => {
     return { scene, before: beforehand(scene) };
   };
 
-  it('has nothing to say where nothing is wrong', async () => {
+  it('reports nothing if nothing is wrong', async () => {
     const { scene, before } = begin();
     expect(await worldComplaints(scene, STACK, before)).toEqual([]);
   });
@@ -176,7 +176,7 @@ describe('the watcher of requests', () => {
     expect(said(...exchanges)).toMatch(pattern);
   });
 
-  it('lets pass what was read back after the last write and found well', () => {
+  it('accepts a VM that was read back after the last write and matched', () => {
     expect(said(write, bad, write, good, start)).toBe('');
     // What others do once it is being switched is theirs.
     expect(said(good, start, bad, start)).toBe('');

@@ -103,7 +103,7 @@ describe.each([
     problems.push(...failuresOf(await scene.apply(first)));
     const again = await scene.plan(first);
     if (again.kind !== 'ended' || again.plan.steps.length > 0) problems.push('the plan after the creation has steps');
-    // A guest that has not booted does not let go of a device.
+    // A guest that has not booted does not release a device.
     await scene.clock.advance(300_000);
     const planned = await scene.plan(then);
     const changes = planned.kind === 'ended' ? planned.plan.changes : [];

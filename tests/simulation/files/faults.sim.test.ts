@@ -18,7 +18,7 @@ const STEPS: readonly [FileActionName, FileInputs[FileActionName], number][] = [
 /** More requests than a step makes without trouble. */
 const REQUESTS = 12;
 
-/** One run: it settles first what an earlier one left. Its failures are part of the game; defects are not. */
+/** One run: it first settles what an earlier one left. Failures are expected; defects are not. */
 async function run(bench: FileBench, [action, input]: (typeof STEPS)[number]): Promise<'done' | 'failed'> {
   try {
     await bench.takeUp();

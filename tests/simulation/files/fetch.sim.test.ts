@@ -1,4 +1,4 @@
-/** Proxmox fetches an image: present and right, present and wrong, and everything that ends a download. */
+/** Proxmox downloads an image: an existing file that is right or wrong, and everything that ends a download. */
 import { describe, expect, it } from 'vitest';
 import type { FetchImageInput } from '../../../src/kinds/image/steps.ts';
 import { FileBench, KEY, PLACE, remoteFile, SHA256, sha256Of, URL_OF_IMAGE, VOLID } from './bench.ts';
@@ -146,7 +146,7 @@ describe('an image that is there', () => {
     expect(bench.tasks('imgdel')).toEqual([]);
   });
 
-  it('is kept where its successor cannot be had', async () => {
+  it('is kept if the new one cannot be downloaded', async () => {
     const bench = new FileBench();
     await strangerFetches(bench);
     const gone = { ...FETCH, url: 'https://images.example/gone.qcow2', replace: true };

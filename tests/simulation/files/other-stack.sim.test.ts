@@ -1,4 +1,4 @@
-/** A run is killed around its request, and another stack brings the same file meanwhile: the file belongs to that stack. */
+/** A run is killed around its request, and another stack downloads the same file meanwhile: the file belongs to that stack. */
 import { describe, expect, it } from 'vitest';
 import { FileBench, IMAGE, KEY, PLACE, SHA256, TOKEN, URL_OF_IMAGE } from './bench.ts';
 
@@ -41,7 +41,7 @@ describe('a file that another stack fetched while ours was dead', () => {
     expect(bench.volume()).toBeDefined();
   });
 
-  it('is waited for while it arrives, and is theirs all the same', async () => {
+  it('is waited for while it arrives, and still belongs to the other stack', async () => {
     const bench = await killedBeforeRequest(PLAIN);
     await bench.clock.run(async () => {
       await bench.clock.advance(10_000);

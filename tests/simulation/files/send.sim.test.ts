@@ -1,4 +1,4 @@
-/** We send an image, or take one away. */
+/** Uploading and deleting an image. */
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import type { SendImageInput } from '../../../src/kinds/image/steps.ts';
@@ -101,7 +101,7 @@ describe('an image that we send', () => {
     expect(bench.sent()).toEqual([]);
   });
 
-  it('has a bound for being prepared', async () => {
+  it('has a time limit for its preparation', async () => {
     const bench = new FileBench();
     bench.source = {
       prepare: ({ signal }) =>
@@ -159,7 +159,7 @@ describe('an image that we send', () => {
     expect(bench.files.get(KEY)).toEqual(before);
   });
 
-  it.each([0, 30, 100])('is sent again when the line breaks at %i percent', async (percent) => {
+  it.each([0, 30, 100])('is sent again if the connection breaks at %i percent', async (percent) => {
     const bench = new FileBench([{ kind: 'upload-cut', percent, times: 2 }]);
     await bench.run('image.send', SEND);
     expect(sumThere(bench)).toBe(SHA256);
@@ -189,7 +189,7 @@ describe('an image that we send', () => {
 });
 
 describe('an image that is removed', () => {
-  it('goes, with the memory of it', async () => {
+  it('is deleted, with its record', async () => {
     const bench = new FileBench();
     await bench.run('image.send', SEND);
     await bench.run('image.remove', PLACE);
@@ -211,7 +211,7 @@ describe('an image that is removed', () => {
   });
 
   it.each(['cut-before', 'cut-after', 'proxy-timeout'] as const)(
-    'goes also when the answer is lost: %s',
+    'is deleted although the answer is lost: %s',
     async (kind) => {
       const bench = new FileBench([{ kind, match: { method: 'DELETE' }, at: 1 }]);
       await bench.run('image.send', SEND);

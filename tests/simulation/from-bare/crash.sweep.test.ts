@@ -1,6 +1,6 @@
 /**
- * Runs from a bare host are killed at their points — each request before and after its effect, each line of the journal —
- * and the next run makes good what was begun: the same end, nothing made twice, nothing left behind.
+ * Runs from a bare host are killed before and after the effect of each request and each line of the journal,
+ * and the next run completes them: the same result, nothing created twice, nothing left behind.
  */
 import { expect, it } from 'vitest';
 import type { RunEnd, Scene } from '../engine/support/scene.ts';

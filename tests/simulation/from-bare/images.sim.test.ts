@@ -80,7 +80,7 @@ describe('an image that this stack transferred', () => {
     expect(await complaintsAfter(scene, other, before, { retired: 1 })).toEqual([]);
   });
 
-  it('is compared by Proxmox, not fetched again, where its checksum comes into the file', async () => {
+  it('is compared by Proxmox, not downloaded again, if its checksum is added to the file', async () => {
     const { scene, before } = await standingAfter(PLAIN);
     const end = await scene.plan(CHECKED);
     expect(kindsOf(end)).toContain('update');
@@ -119,7 +119,7 @@ describe('an image that this stack transferred', () => {
 });
 
 describe('an image that was there before', () => {
-  it('is compared where a checksum is given, used, and left where it is when everything goes', async () => {
+  it('is compared if a checksum is given, used, and kept when everything is destroyed', async () => {
     const { scene, before } = await found(CHECKED);
     const end = await scene.apply(CHECKED);
     expect(failuresOf(end)).toEqual([]);

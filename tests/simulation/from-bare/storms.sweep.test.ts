@@ -21,7 +21,7 @@ it(`survives a storm of any of ${SEEDS} seeds`, async () => {
   const faults = [...struck.values()].reduce((sum, count) => sum + count, 0);
   process.stdout.write(`${SEEDS} storms with ${faults} faults, ${kills} kills, ${codes.size} codes of errors\n`);
   expect(failures.slice(0, 40)).toEqual([]);
-  // A storm that touches nothing would prove nothing.
+  // A storm without a single fault would prove nothing.
   expect(faults).toBeGreaterThan(SEEDS);
   if (IS_SAMPLE) return;
   expect([...struck.keys()]).toEqual(expect.arrayContaining(['download-fail', 'upload-cut', 'task-fail', 'cut-after']));

@@ -1,4 +1,4 @@
-/** Templates: versions beside each other, what others did to them, what was half-built, and what a stack does not own. */
+/** Templates: several versions, drift, unfinished builds, and templates that a stack does not own. */
 import { describe, expect, it } from 'vitest';
 import { recoverState } from '../../../src/engine/import/recover.ts';
 import { emptyState } from '../../../src/kinds/recorded.ts';
@@ -120,7 +120,7 @@ describe('a changed recipe', () => {
     expect(await complaintsAfter(scene, CHANGED, before, { retired: 1 })).toEqual([]);
   });
 
-  it('lets a retired version go with --allow-delete where no linked clone rests on it', async () => {
+  it('deletes a retired version with --allow-delete if no linked clone uses it', async () => {
     const { scene, before } = await standing(FULL);
     const changed = cloudStack({ mode: 'full', cores: 4 });
     expect(failuresOf(await scene.apply(changed))).toEqual([]);

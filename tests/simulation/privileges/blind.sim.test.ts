@@ -1,4 +1,4 @@
-/** Tokens that see too little to be told anything exact: what they read must still be enough to type. */
+/** Tokens that see too little for an exact message: the commands they get must still be complete. */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { obey } from '../doctor/support/clinic.ts';

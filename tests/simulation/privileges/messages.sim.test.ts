@@ -79,7 +79,7 @@ describe('a token that lacks one privilege', () => {
     }
   });
 
-  it('loses nothing that its rights from above gave it when the hint is obeyed', async () => {
+  it('loses no inherited right when the hint is followed', async () => {
     const given = phase(vm('web', 401));
     const grants = await exactly(given);
     const above = grants.map((grant) =>
@@ -129,7 +129,7 @@ describe('several VMs', () => {
     ]);
   });
 
-  it('cost no question of their own', async () => {
+  it('cost no request of their own', async () => {
     const given = phase(...[401, 402, 404].map((vmid) => vm(`web${vmid}`, vmid)));
     const grants = await exactly(given);
     const end = await runPhase(FROM, given, { grants, execute: false });
@@ -223,7 +223,7 @@ describe('a thorough examination', () => {
 });
 
 describe('the smallest roles', () => {
-  it('carry a whole life when they are typed in', async () => {
+  it('are enough for the whole lifecycle once they are run', async () => {
     const stack = stackOf(vm('web', 401));
     const made = await runPhase(FROM, { kind: 'apply', stack });
     const requirements = made.check?.requirements ?? [];

@@ -1,4 +1,4 @@
-/** Waiting for guests where one privilege stood for every word with the guest agent. */
+/** Waiting for guests on releases where one privilege covers every guest agent call. */
 import { describe, expect, it } from 'vitest';
 import type { VmFieldsInput } from '../../../src/kinds/vm/fields/index.ts';
 import { bench } from '../readiness-bench.ts';

@@ -1,4 +1,4 @@
-/** A slice of the storms, where errors say less and locks are met earlier. */
+/** A sample of the storms on releases whose errors say less and whose locks come earlier. */
 import { describe, expect, it } from 'vitest';
 import { FAULT_KINDS } from '../../../src/simulator/index.ts';
 import { byDepth, IS_SAMPLE } from '../../support/depth.ts';

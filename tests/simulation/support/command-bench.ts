@@ -36,7 +36,7 @@ export type Command = (deps: CommandDeps) => Promise<ExitCode>;
 
 export interface Bench {
   readonly directory: string;
-  /** For what others do behind our back. */
+  /** For changes made outside Proxwright. */
   readonly outside: Pve;
   run(command: Command, part?: Partial<CommandDeps>): Promise<Ended>;
   write(name: string, text: string): void;

@@ -104,7 +104,7 @@ export class MortalBench {
     };
   }
 
-  /** A process that is killed here never comes back, and nothing cleans up after it. */
+  /** A process that is killed here does nothing more, and nothing cleans up after it. */
   async #point(): Promise<void> {
     if (++this.points !== this.killAt) return;
     this.#kill();

@@ -1,4 +1,4 @@
-/** A stack, a store and a simulated cluster in one process, on virtual time: for tests of what a stack remembers. */
+/** A stack, a store and a simulated cluster in one process, on virtual time: for tests of what is recorded of a stack. */
 import { vmAddress } from '../../../src/base/address.ts';
 import { silentLogger } from '../../../src/base/log.ts';
 import { type ImportInput, importVm } from '../../../src/engine/import/import.ts';

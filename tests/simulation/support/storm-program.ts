@@ -1,4 +1,4 @@
-/** A small program on the client that continues whatever happens, and one that cleans up after it. */
+/** A small program on the client that continues after every failure, and one that cleans up after it. */
 
 import { Secret } from '../../../src/base/secret.ts';
 import type { VirtualClock } from '../../../src/base/virtual-clock.ts';

@@ -69,7 +69,7 @@ export class Scene {
   readonly server: SimulatorServer;
   readonly faults: FaultPlan;
   readonly requests: string[];
-  /** For what others do behind our back. */
+  /** For changes made outside Proxwright. */
   readonly outside: Pve;
   readonly environment: Record<string, string>;
   /** Asked before a request is answered. */

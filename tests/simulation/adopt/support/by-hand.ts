@@ -1,4 +1,4 @@
-/** Random VMs as people click them together: odd names, notes with any text, several cards and disks, HA, snapshots, pending changes. */
+/** Random VMs as people create them by hand: odd names, notes with any text, several cards and disks, HA, snapshots, pending changes. */
 import { seededRandom } from '../../../../src/simulator/index.ts';
 import type { StackScene } from '../../support/stack-scene.ts';
 

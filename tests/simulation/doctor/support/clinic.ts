@@ -1,4 +1,4 @@
-/** A cluster, a stack and a token that come to the doctor; an administrator who types what it says. */
+/** A cluster, a stack and a token for the doctor, and an administrator who runs the commands that it prints. */
 
 import { diagnose } from '../../../../src/engine/doctor/diagnose.ts';
 import { type Examination, WireWatch } from '../../../../src/engine/doctor/examination.ts';
@@ -24,7 +24,7 @@ const SECRET = '00000000-0000-4000-8000-0000000000aa';
 export interface Visit {
   readonly findings: readonly Finding[];
   readonly examination: Examination;
-  /** Everything that is no GET; a doctor does no such thing. */
+  /** Everything that is not a GET; the doctor sends none. */
   readonly writes: readonly string[];
   of(check: CheckName): readonly Finding[];
 }

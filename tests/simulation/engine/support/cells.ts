@@ -1,5 +1,5 @@
 /**
- * One kind of trouble in one kind of step: the matrix of storms. Faults strike only while the step in question is under way,
+ * One kind of fault in one kind of step: the matrix of storms. Faults strike only while the step in question is under way,
  * so that every cell can be filled on purpose, and seen to be.
  */
 import { passwordCredentials } from '../../../../src/pve/index.ts';
@@ -81,7 +81,7 @@ export function isPossible(kind: FaultKind, action: string): boolean {
   return !ON_CHANGES.has(kind) || scenario?.changes !== undefined;
 }
 
-/** Trouble that a run overcomes without help. */
+/** Faults that a run overcomes by itself. */
 const SURVIVABLE: ReadonlySet<FaultKind> = new Set([
   'lock',
   'storage-lock',
@@ -141,7 +141,7 @@ function activeStep({ events }: Scene): string | undefined {
 
 export interface CellEnd {
   readonly strikes: number;
-  /** Whether the run got through, before anything was mended. */
+  /** Whether the run succeeded, before anything was repaired. */
   readonly isSurvived: boolean;
   readonly complaints: readonly string[];
 }

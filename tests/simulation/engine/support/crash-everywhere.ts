@@ -1,6 +1,6 @@
 /**
- * Kills a run at every point it has — each request before and after its effect, each write to the store before and after
- * it — and lets the next run take over: the world must be the same as without the kill, with nothing made twice.
+ * Kills a run at every point it has: before and after the effect of each request, and before and after each write to the
+ * store. The next run takes over: the world must be the same as without the kill, with nothing created twice.
  */
 import { pointsOf } from '../../../support/depth.ts';
 import { beforehand, failuresOf } from './invariants.ts';

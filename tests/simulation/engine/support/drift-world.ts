@@ -1,4 +1,4 @@
-/** A cluster with one of everything a VM can lean on, and templates with much or little in them. */
+/** A cluster with one of everything a VM can refer to, and templates with many or few settings. */
 import type { Instant } from '../../../../src/base/clock.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import type { VmFields } from '../../../../src/kinds/vm/fields/index.ts';

@@ -1,4 +1,4 @@
-/** A disk that fills up: from some write on nothing fits, and of the line that was being written half stands there. */
+/** A disk that fills up: from some write on nothing fits, and half of the line that was being written is on disk. */
 import { ProxwrightError } from '../../../../src/base/errors.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 

@@ -1,7 +1,7 @@
 /**
  * What must hold after every scenario, asked of the world itself: it converges, the plan after that is empty and a further
  * apply writes nothing; nothing of ours is missing or doubled, nothing of others was touched, nothing is left behind; no
- * VM ever had two tasks of ours at once; no secret was told; and a destroy leaves nothing.
+ * VM ever had two tasks of ours at once; no secret leaked; and a destroy leaves nothing.
  */
 
 import { formatDiagnostic } from '../../../../src/base/diagnostics.ts';

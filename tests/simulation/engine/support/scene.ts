@@ -1,5 +1,5 @@
 /**
- * The whole engine on a simulated cluster, in one process and on virtual time: a world, a stack file, a memory that survives
+ * The whole engine on a simulated cluster, in one process and on virtual time: a world, a stack file, a store that survives
  * the death of a run, and a seed. A run can be killed at any of its points: each request before and after its effect, each
  * write to the store before and after it. From then on that run does nothing more.
  */
@@ -107,7 +107,7 @@ export class Scene {
   readonly #isFilled: Promise<unknown>;
   readonly requests: WireRequest[] = [];
   readonly logs: string[] = [];
-  /** Everything the runs told about themselves. */
+  /** Every event of the runs. */
   readonly events: (RunEvent | Activity)[] = [];
   /** What was sent, in any run so far, without the precautions that are promised. */
   readonly wireViolations: string[] = [];
@@ -406,7 +406,7 @@ export function secretsOf(stack: ResolvedStack): Map<Address, Map<string, Resolv
   );
 }
 
-/** Documents that stand in the file are what it says; everything else is one password. */
+/** Cloud-init files in the stack are what it says; everything else is one password. */
 function secretOf({ reference }: SecretField): ResolvedSecret {
   const text = 'text' in reference ? reference.text : GUEST_PASSWORD;
   return { value: new Secret(text), digest: `digest ${createHash('sha256').update(text).digest('hex')}` };

@@ -1,4 +1,4 @@
-/** Finds out what of a failing list is to blame: the shortest list, of the simplest items, that still fails. Pure. */
+/** Reduces a failing list to the shortest one, of the simplest items, that still fails. Pure. */
 
 /**
  * Takes away one item after the other, and then makes those that are left simpler, for as long as it still fails. What comes

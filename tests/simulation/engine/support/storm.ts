@@ -1,5 +1,5 @@
 /**
- * One story per seed: a stack is made and changed while trouble of many kinds strikes and some runs are killed. When it is
+ * One scenario per seed: a stack is created and changed while faults of many kinds strike and some runs are killed. When it is
  * over the next apply must converge, and everything that must always hold is asked of the world.
  */
 import { passwordCredentials } from '../../../../src/pve/index.ts';

@@ -1,7 +1,7 @@
 /**
  * What must hold after every story that begins with a bare host, asked of the world itself: it converges, and a further
  * apply writes nothing; templates are finished and fit; no image, seed, medium or VM is missing, doubled or left behind;
- * nothing of others was touched; nothing that was told in confidence is told on.
+ * nothing of other clients was touched; and no secret leaked.
  */
 import { kindOf } from '../../../../src/base/address.ts';
 import { imageVolid } from '../../../../src/kinds/image/file.ts';

@@ -8,9 +8,9 @@ rollout: { readiness: parallel, limits: { vms: 10, clones_per_node: 3, clones_pe
 /** Without it, other bytes than those that were asked for go unnoticed. */
 export const sumOf = (url: string) => `sha256: "${madeUpChecksums(url).sha256}"`;
 
-/** What a guest is told; it must never be read anywhere but in the guest. */
+/** User-data; it must never appear anywhere but in the guest. */
 const MACHINE_CONFIG = 'machine: { install: { disk: /dev/sda } } # let nobody read this';
-/** What tells a leak. */
+/** The text that shows a leak. */
 export const UNSPEAKABLE = 'let nobody read this';
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the stack's own

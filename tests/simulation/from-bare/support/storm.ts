@@ -1,6 +1,6 @@
 /**
- * One story per seed: a stack begins with a bare host and is changed while trouble of many kinds strikes — also files on
- * their way — and some runs are killed. When it is over the next apply must converge, and nothing may be left behind.
+ * One scenario per seed: a stack starts from a bare host and is changed while faults of many kinds strike, also during
+ * transfers, and some runs are killed. When it is over the next apply must converge, and nothing may be left behind.
  */
 import { randomInteger } from '../../../../src/base/random.ts';
 import { isTransferKind } from '../../../../src/simulator/faults/rule.ts';

@@ -1,4 +1,4 @@
-/** Bare hosts with a few things of other people on them: one does not live alone, and nothing of theirs may be touched. */
+/** Bare hosts with a few objects of other clients on them, none of which may be touched. */
 import type { Instant } from '../../../../src/base/clock.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';
 import { BARE_CLUSTER_WORLD, BARE_WORLD } from '../../../../src/simulator/world/bare-world.ts';

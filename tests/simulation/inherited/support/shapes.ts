@@ -2,7 +2,7 @@
  * Templates of every shape that the field table knows, each with or without a cloud-init drive, an agent, EFI variables, a
  * TPM and a second disk, and stacks that clone them: with every kind of cloud-init data, and with the devices either left
  * to the template or stated in the file. Whatever a clone brings along, a run that dies before it was configured must be
- * taken up like one that has just begun.
+ * resumed like one that has just begun.
  */
 import type { Instant } from '../../../../src/base/clock.ts';
 import { buildWorld, type World, type WorldFile } from '../../../../src/simulator/index.ts';

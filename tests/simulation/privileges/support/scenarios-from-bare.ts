@@ -37,7 +37,7 @@ export const SCENARIOS_FROM_BARE: readonly Scenario[] = [
     phases: [{ ...apply('are made', sentStack()), options: { only: ['template.ubuntu'] } }],
   },
   {
-    name: 'an ISO that installs itself, and a VM with documents of its own',
+    name: 'an ISO that installs itself, and a VM with custom user-data',
     world: onBareHost,
     phases: [
       apply('are made', TALOS),
