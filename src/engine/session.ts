@@ -11,6 +11,7 @@ import type { Logger } from '../base/log.ts';
 import type { Processes } from '../base/processes.ts';
 import type { Random } from '../base/random.ts';
 import type { PortProbe } from '../base/transport.ts';
+import type { Settled } from '../kinds/action.ts';
 import { type Fingerprints, isEmpty, type Plan } from '../kinds/change.ts';
 import { GuestSigns } from '../kinds/guest-signs.ts';
 import { IdReservations } from '../kinds/ids.ts';
@@ -315,21 +316,31 @@ export class Session {
   }
 
   async #settleOne(open: OpenStep): Promise<void> {
-    const { settle } = actionNamed(open.action) ?? {};
+    const { settle, label } = actionNamed(open.action) ?? {};
     if (!settle) return;
     const { signal, log } = this.#input;
     const address = open.address as Address; // the journal holds addresses
     const step = { id: `${open.step}/settle`, address, action: 'settle' };
     // A download that is still running may take minutes.
-    log.log('info', `${address}: an earlier run did not finish ${open.action}; finding out how it ended`);
+    log.log('info', `${address}: an earlier run did not finish the step "${label}"; checking how it ended`);
     await this.#memory.record({ event: 'stepStarted', step: step.id, address, action: step.action });
     const signs = new GuestSigns(this.#run.pve, this.#run.clock);
     const context = stepContext(this.#run, step, { observed: { last: undefined }, signs, signal });
     const { outcome } = await settle(context, open);
     await this.#memory.record({ event: 'stepDone', step: step.id });
-    log.log('info', `${address}: resumed ${open.action} of an earlier run: ${outcome}`);
+    log.log('info', `${address}: the step "${label}" of the earlier run ${HOW_IT_ENDED[outcome]}`);
   }
 }
+
+/** Completes "the step of the earlier run …". */
+const HOW_IT_ENDED: Readonly<Record<Settled['outcome'], string>> = {
+  made: 'succeeded',
+  nothing: 'had no effect',
+  ended: 'has ended',
+  interrupted: 'was interrupted',
+  gone: 'removed the VM',
+  locked: 'left a lock',
+};
 
 function memoryOf(input: SessionInput, runId: string, state: StackState): RunMemory {
   const { store, clock, pve, owner, source, onEvent } = input;

@@ -111,9 +111,8 @@ export interface OpenAct {
   readonly upid: string | undefined;
 }
 
-/** How it ended, in one word for the log. */
 export interface Settled {
-  readonly outcome: string;
+  readonly outcome: 'made' | 'nothing' | 'ended' | 'interrupted' | 'gone' | 'locked';
 }
 
 /** What a step occupies while it runs; the engine limits how many steps occupy the same thing at once. */

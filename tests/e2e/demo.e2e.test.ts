@@ -18,7 +18,7 @@ describe('the demo', () => {
     const chapters = [...stdout.matchAll(/^── \d {2}proxwright (\w+)/gm)].map(([, name]) => name);
     expect(chapters).toEqual(['doctor', 'plan', 'apply', 'apply', 'verify', 'plan', 'output']);
     expect(stdout).toContain('kill -9, with 2 VMs cloned and Proxmox copying the disk of vm.rancher-manager[3]');
-    expect(stderr).toMatch(/vm\.rancher-manager\[3\]: resumed vm\.clone of an earlier run/);
+    expect(stderr).toMatch(/vm\.rancher-manager\[3\]: the step "clone" of the earlier run succeeded/);
     expect(stdout).toContain('Proxmox ran 5 clones for 5 VMs: the second apply repeated nothing.');
     expect(stdout).toContain('5 to create, 0 to change, 0 to delete.');
     expect(stdout).toMatch(/memory +2GiB → 8GiB/);

@@ -24,7 +24,7 @@ it('ends its journal, so that no unfinished run is reported', async () => {
   expect(await unfinishedRuns(scene.store)).toHaveLength(1);
   await scene.plan(STACK);
   expect(await unfinishedRuns(scene.store)).toEqual([]);
-  expect(scene.logs.filter((line) => line.includes('finding out how it ended'))).toHaveLength(1);
+  expect(scene.logs.filter((line) => line.includes('checking how it ended'))).toHaveLength(1);
 });
 
 it('forgets an id that a killed run had reserved and not used yet', async () => {
