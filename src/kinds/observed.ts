@@ -33,6 +33,8 @@ export interface Observed {
   /** Every place that has to hold an image of the stack. */
   readonly images: readonly ImageSite[];
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
+  /** Those of them whose devices move with a running VM; read only where VMs are to be moved. */
+  readonly livePciMappings?: ReadonlySet<string>;
   /** Snapshots of VMs; read only for commands about them, and where a plan of the VM depends on them. */
   readonly snapshots?: ReadonlyMap<Address, Readable<VmSnapshots>>;
   /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */
@@ -175,7 +177,8 @@ export interface UnreadNeighbour extends NeighbourName {
 }
 
 export interface AddressHolder extends NeighbourName {
-  readonly source: 'configuration' | 'agent';
+  /** `notes`: the ownership line names what is in custom cloud-init files. */
+  readonly source: 'configuration' | 'notes' | 'agent';
   readonly network: Network;
 }
 

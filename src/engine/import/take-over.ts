@@ -21,6 +21,7 @@ import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { printOwnership } from '../../kinds/vm/ownership.ts';
 import { NODE_NOT_CHOSEN } from '../../kinds/vm/placement/candidates.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
+import { ipsOfSeed } from '../../kinds/vm/seed/addresses.ts';
 import { heldSeed, seedPlace } from '../../kinds/vm/seed/seed-place.ts';
 import { vmStep } from '../../kinds/vm/steps.ts';
 import type { Pve } from '../../pve/client.ts';
@@ -96,7 +97,14 @@ function desiredOf(
     vms: new Map([[address, { kind: 'present', vm: observed }]]),
   };
   return desiredConfig(fields, {
-    ownershipLine: printOwnership({ stack: stackName, lineage, address, vmid, uuid }),
+    ownershipLine: printOwnership({
+      stack: stackName,
+      lineage,
+      address,
+      vmid,
+      uuid,
+      ips: ipsOfSeed(fields),
+    }),
     pciMappings: pciMappingsFor(bareVm(address, fields), observedPci),
     sensitive,
     seed: seedPlace({

@@ -27,7 +27,14 @@ describe('the ownership line', () => {
   it('comes back as it was written, whatever the names contain', () => {
     const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
     const any = fc.record(
-      { stack: name, address: name, vmid: fc.integer({ min: 100, max: 999_999_999 }), uuid: fc.uuid(), nonce: name },
+      {
+        stack: name,
+        address: name,
+        vmid: fc.integer({ min: 100, max: 999_999_999 }),
+        uuid: fc.uuid(),
+        nonce: name,
+        ips: name,
+      },
       { requiredKeys: ['stack', 'address', 'vmid'] },
     );
     fc.assert(

@@ -13,15 +13,23 @@ export interface Ownership {
   readonly uuid?: string | undefined;
   /** Of the state that made the VM, in its short form. Absent in lines of version 0.1.0, of templates and of the provider. */
   readonly lineage?: string | undefined;
+  /**
+   * Static addresses that Proxmox cannot show, because they are in the VM's custom cloud-init files: `net0/10.0.0.5`, with
+   * commas between them, or `none`. Absent where they are not known, and in lines of version 0.1.0.
+   */
+  readonly ips?: string | undefined;
   /** Of a template: fingerprint of what it was built from. */
   readonly recipe?: string | undefined;
   /** Created, but not yet configured as desired. */
   readonly incomplete?: boolean | undefined;
+  /** About to be deleted by the provider, which has no journal. */
+  readonly leaving?: boolean | undefined;
   /** Identifies the request that created the VM, so that a clone whose answer was lost can be matched. */
   readonly nonce?: string | undefined;
 }
 
 const INCOMPLETE = 'incomplete';
+const LEAVING = 'leaving';
 
 export function printOwnership(ownership: Ownership): string {
   const parts: readonly (readonly [string, string | undefined])[] = [
@@ -30,9 +38,10 @@ export function printOwnership(ownership: Ownership): string {
     ['vmid', String(ownership.vmid)],
     ['uuid', ownership.uuid],
     ['lineage', ownership.lineage && shortLineage(ownership.lineage)],
+    ['ips', ownership.ips],
     ['recipe', ownership.recipe],
     ['nonce', ownership.nonce],
-    ['state', ownership.incomplete ? INCOMPLETE : undefined],
+    ['state', ownership.incomplete ? INCOMPLETE : ownership.leaving ? LEAVING : undefined],
   ];
   const written = parts.flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${escaped(value)}`]));
   return `${OWNERSHIP_PREFIX}${written.join(' ')}`;
@@ -54,16 +63,18 @@ export function parseOwnership(line: string): Ownership | undefined {
   const [stack, address, vmid] = [parts.get('stack'), parts.get('address'), parseVmid(parts.get('vmid'))];
   if (!stack || !address || vmid === undefined) return undefined;
   const [uuid, nonce, recipe] = [parts.get('uuid'), parts.get('nonce'), parts.get('recipe')];
-  const lineage = parts.get('lineage');
+  const [lineage, ips] = [parts.get('lineage'), parts.get('ips')];
   return {
     stack,
     address,
     vmid,
     ...(uuid && { uuid }),
     ...(lineage && { lineage }),
+    ...(ips && { ips }),
     ...(nonce && { nonce }),
     ...(recipe && { recipe }),
     ...(parts.get('state') === INCOMPLETE && { incomplete: true }),
+    ...(parts.get('state') === LEAVING && { leaving: true }),
   };
 }
 
@@ -82,6 +93,16 @@ export function withoutLineage(line: string): string {
   return line.replace(/ lineage=\S+/, '');
 }
 
+/** A line without addresses was written by an older version, and gets them with the next write. */
+export function withoutIps(line: string): string {
+  return line.replace(/ ips=\S+/, '');
+}
+
+/** Also for the line of a VM that has no id yet. */
+export function ipsIn(line: string): string | undefined {
+  return / ips=(\S+)/.exec(line)?.[1];
+}
+
 /** Also for the line of a VM that has no id yet. */
 export function saysIncomplete(line: string): boolean {
   return line.endsWith(` state=${INCOMPLETE}`);
@@ -90,6 +111,11 @@ export function saysIncomplete(line: string): boolean {
 /** Also for the line of a template that has no id yet. */
 export function recipeIn(line: string): string | undefined {
   return / recipe=([0-9a-f]+)( |$)/.exec(line)?.[1];
+}
+
+/** A VM that was to be deleted and still exists is a VM like others. */
+export function withoutLeaving(line: string): string {
+  return line.replace(new RegExp(` state=${LEAVING}$`), '');
 }
 
 /** All ownership lines of the notes, also those that do not count. */

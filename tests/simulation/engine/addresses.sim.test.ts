@@ -116,3 +116,92 @@ describe('an address in the custom cloud-init files of a VM', () => {
     ]);
   });
 });
+
+const STOPPED = `${SEEDED}    power: stopped\n`;
+const notesOf = (scene: Scene, name: string) =>
+  [...scene.world.vms.values()]
+    .find(({ config }) => config.current.get('name') === name)
+    ?.config.current.get('description') ?? '';
+const spoiled = (scene: Scene, change: (notes: string) => string) => {
+  for (const { config } of scene.world.vms.values()) {
+    const notes = config.current.get('description');
+    if (notes?.includes('stack=other')) (config.current as Map<string, string>).set('description', change(notes));
+  }
+};
+const afterwards = async (other: Scene): Promise<Scene> => {
+  const { world, now } = await other.snapshot();
+  return new Scene({ from: { world, now, documents: new Map() } });
+};
+
+describe('an address in the custom cloud-init files of a stopped VM', () => {
+  const madeBy = async (text: string): Promise<Scene> => {
+    const other = new Scene();
+    expect(failuresOf(await other.apply(text))).toEqual([]);
+    return other;
+  };
+
+  it('is in the ownership line, so every other stack is refused it, by plan and by apply', async () => {
+    const other = await madeBy(stack('10.0.0.9', STOPPED, 'other'));
+    expect(notesOf(other, 'web-other')).toMatch(/ ips=net0\/10\.0\.0\.9( |$)/);
+    const scene = await afterwards(other);
+    const refusal = expect.stringMatching(
+      /^10.0.0.9 of vm.web is .* VM \d+ \(web-other\) on pve1, according to the ownership line in its notes/,
+    );
+    expect(details(await scene.plan(stack('10.0.0.9')))).toEqual([refusal]);
+    expect(details(await scene.apply(stack('10.0.0.9')))).toEqual([refusal]);
+    const end = await scene.plan(stack('10.0.0.10'));
+    expect(warnings(end)).toEqual([]);
+  });
+
+  it('of a VM with DHCP alone is no address, and is said to be none', async () => {
+    const text = stack('10.0.0.9', STOPPED, 'other').replace(
+      'ipv4: { address: 10.0.0.9/24, gateway: 10.0.0.1 }',
+      'ipv4: dhcp',
+    );
+    const other = await madeBy(text);
+    expect(notesOf(other, 'web-other')).toContain(' ips=none');
+    expect(warnings(await (await afterwards(other)).plan(stack('10.0.0.9')))).toEqual([]);
+  });
+
+  it.each([
+    ['custom network data', STOPPED.replace('user_data', 'network_data: { text: "version: 2" }, user_data'), undefined],
+    ['a copied line', STOPPED, (notes: string) => notes.replace(/uuid=./, 'uuid=0')],
+    ['an edited line', STOPPED, (notes: string) => notes.replace('net0/', 'net0:')],
+    ['no ownership line', `${STOPPED}    ownership: off\n`, undefined],
+  ])('is not known with %s, and the plan says that it was not compared', async (_, more, change) => {
+    const other = await madeBy(stack('10.0.0.9', more, 'other'));
+    if (change) spoiled(other, change);
+    const end = await (await afterwards(other)).plan(stack('10.0.0.9'));
+    expect(warnings(end)).toEqual([
+      expect.stringMatching(/not compared with all guests: .*web-other.* has its addresses in/),
+    ]);
+  });
+
+  it('moves with the address of the file, as a change of the file', async () => {
+    const scene = await madeBy(stack('10.0.0.9', STOPPED));
+    const end = await scene.apply(stack('10.0.0.11', STOPPED));
+    const [change] = end.kind === 'ended' ? end.plan.changes : [];
+    expect(change?.differences.map(({ path, by }) => [path, by])).toEqual([
+      ['ownership', 'file'],
+      ['nics.net0.ipv4.address', 'file'],
+    ]);
+    expect(notesOf(scene, 'web-lab')).toContain(' ips=net0/10.0.0.11');
+    expect(await scene.plan(stack('10.0.0.11', STOPPED))).toMatchObject({ plan: { changes: [{ kind: 'none' }] } });
+  });
+
+  it('of a VM that an older version made changes no plan, and is written with the next change', async () => {
+    const scene = await madeBy(stack('10.0.0.9', STOPPED, 'other'));
+    spoiled(scene, (notes) => notes.replace(/ ips=\S+/, ''));
+    const old = stack('10.0.0.9', STOPPED, 'other');
+    expect(await scene.plan(old)).toMatchObject({ plan: { changes: [{ kind: 'none' }] } });
+    const more = stack('10.0.0.9', `${STOPPED}    memory: 1GiB\n`, 'other');
+    const end = await scene.apply(more);
+    expect(failuresOf(end)).toEqual([]);
+    const [change] = end.kind === 'ended' ? end.plan.changes : [];
+    expect(change?.differences.map(({ path }) => path)).toEqual(['memory', 'ownership']);
+    expect(await scene.plan(more)).toMatchObject({ plan: { changes: [{ kind: 'none' }] } });
+    expect(details(await (await afterwards(scene)).plan(stack('10.0.0.9')))).toEqual([
+      expect.stringContaining('according to the ownership line'),
+    ]);
+  });
+});

@@ -4,13 +4,13 @@
  * only after it has been created.
  */
 import type { Secret } from '../../../base/secret.ts';
-import { printOwnership, recipeIn, saysIncomplete } from '../ownership.ts';
+import { ipsIn, printOwnership, recipeIn, saysIncomplete } from '../ownership.ts';
 import type { DesiredEntry, DesiredKey, DesiredValue, SubKeys } from './desired.ts';
 
 type PackedSubKeys = Readonly<Record<string, string | null>>;
 
-/** The ownership line: none, one, or one that says that the VM is incomplete. */
-type DesiredOwnership = 'none' | 'complete' | 'incomplete';
+/** The ownership line: none, one, or one that says that the VM is incomplete or about to be deleted. */
+export type DesiredOwnership = 'none' | 'complete' | 'incomplete' | 'leaving';
 
 type Plain<Kind extends DesiredKey['kind']> = Extract<DesiredKey, { readonly kind: Kind }>;
 
@@ -27,6 +27,8 @@ export type PackedKey =
       readonly ownership: DesiredOwnership;
       /** Of a template. */
       readonly recipe?: string;
+      /** Addresses in custom cloud-init files. */
+      readonly ips?: string;
     }
   | { readonly kind: 'cdrom'; readonly set: PackedSubKeys; readonly file: string; readonly seed?: true }
   | {
@@ -101,7 +103,7 @@ function packKey(desired: DesiredKey): Exclude<PackedKey, HiddenKey> {
         kind: 'notes',
         text: desired.text ?? null,
         ownership: desiredOwnership(desired.line),
-        ...desiredRecipe(desired.line),
+        ...desiredParts(desired.line),
       };
     case 'cdrom':
       return { kind: 'cdrom', set: packSet(desired.set), file: desired.file, ...(desired.seed && { seed: true }) };
@@ -143,7 +145,7 @@ function unpackKey(key: string, packed: PackedKey, unpacking: Unpacking): Desire
     case 'property':
       return { kind: 'property', set: unpackSet(packed.set), ...(packed.base !== null && { base: packed.base }) };
     case 'notes': {
-      const line = lineOf(packed.ownership, packed.recipe, unpacking);
+      const line = lineOf(packed, unpacking);
       return { kind: 'notes', text: packed.text ?? undefined, line };
     }
     case 'cdrom':
@@ -172,19 +174,19 @@ function desiredOwnership(line: string | undefined): DesiredOwnership {
   return saysIncomplete(line) ? 'incomplete' : 'complete';
 }
 
-function desiredRecipe(line: string | undefined): { recipe?: string } {
-  const recipe = line === undefined ? undefined : recipeIn(line);
-  return recipe === undefined ? {} : { recipe };
+function desiredParts(line = ''): { recipe?: string; ips?: string } {
+  const [recipe, ips] = [recipeIn(line), ipsIn(line)];
+  return { ...(recipe !== undefined && { recipe }), ...(ips !== undefined && { ips }) };
 }
 
 function lineOf(
-  desired: DesiredOwnership,
-  recipe: string | undefined,
+  { ownership, recipe, ips }: Extract<PackedKey, { readonly kind: 'notes' }>,
   { stack, lineage, address, vmid, uuid, nonce }: Unpacking,
 ): string | undefined {
-  if (desired === 'none') return undefined;
-  const line = { stack, address, vmid, uuid, ...(recipe === undefined ? { lineage } : { recipe }) };
-  return printOwnership(desired === 'incomplete' ? { ...line, nonce, incomplete: true } : line);
+  if (ownership === 'none') return undefined;
+  const line = { stack, address, vmid, uuid, ips, ...(recipe === undefined ? { lineage } : { recipe }) };
+  if (ownership === 'leaving') return printOwnership({ ...line, leaving: true });
+  return printOwnership(ownership === 'incomplete' ? { ...line, nonce, incomplete: true } : line);
 }
 
 function packSet(set: SubKeys): PackedSubKeys {

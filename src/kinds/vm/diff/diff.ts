@@ -7,8 +7,9 @@ import { byCodeUnit } from '../../../pve/wire/index.ts';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
 import { diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../config/disks.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
+import { withoutLineage } from '../ownership.ts';
 import { type ChangeEffect, effectOf } from './effects.ts';
-import { actualOf, isFieldSatisfied, isSatisfied, mergedText } from './merge.ts';
+import { actualOf, isFieldSatisfied, isSatisfied, lacksAddresses, mergedText } from './merge.ts';
 import { desiredValue, MASK, shownValue } from './shown.ts';
 
 export interface Difference {
@@ -61,7 +62,23 @@ export function diffVm(desired: DesiredConfig, observed: VmObserved, recorded: R
     );
     restartPending.push(...waiting.map(({ path }) => path));
   }
+  const view = { observed, recorded, unprotects };
+  if (differences.length > 0) differences.push(...addressesInNotes(desired, values, view));
   return { differences, restartPending, unmanaged: unmanagedPaths(desired, recorded) };
+}
+
+/** An older ownership line gets its addresses together with another change, and is no change of its own. */
+function addressesInNotes(
+  desired: DesiredConfig,
+  values: ReadonlyMap<string, string>,
+  view: Omit<View, 'actual'>,
+): Difference[] {
+  return [...desired.values()].flatMap((entry) => {
+    const actual = actualOf(entry, values);
+    if (!lacksAddresses(entry.desired, actual)) return [];
+    const lines = entry.fields.filter(({ parts: [part] }) => part === 'line');
+    return lines.map((field) => differenceOf(entry, field, { ...view, actual }));
+  });
 }
 
 /** A disk that is made but not yet plugged in can be resized only once it is. */
@@ -176,9 +193,9 @@ function whoChanged(
   const applied = recorded?.[field.path];
   if (applied === undefined) return 'file';
   if (isDeepStrictEqual(applied, field.value)) return 'others';
-  return field.words === 'secret' || field.hidden || meansTheSame(shownBefore(entry, field, actual, recorded), applied)
-    ? 'file'
-    : 'both';
+  const before = shownBefore(entry, field, actual, recorded);
+  const compared = field.path === 'ownership' && typeof before === 'string' ? withoutLineage(before) : before;
+  return field.words === 'secret' || field.hidden || meansTheSame(compared, applied) ? 'file' : 'both';
 }
 
 /** Only for deciding who changed a value: ignores order, case and repetition. */

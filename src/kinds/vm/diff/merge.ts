@@ -17,7 +17,15 @@ import {
   parseDrive,
 } from '../config/disks.ts';
 import { arePartsSatisfied, isPartSatisfied, mergedParts, printPropertyOf, propertyOf } from '../config/parts.ts';
-import { appendOwnership, ownershipLines, stripOwnership, withoutLineage } from '../ownership.ts';
+import {
+  appendOwnership,
+  ipsIn,
+  ownershipLines,
+  stripOwnership,
+  withoutIps,
+  withoutLeaving,
+  withoutLineage,
+} from '../ownership.ts';
 
 /** Everything but secrets, whose values are only ever sent. */
 export type Mergeable = Exclude<DesiredKey, { readonly kind: 'secret' }>;
@@ -115,7 +123,10 @@ export function unsatisfied<Any extends DesiredValue>(
   desired: Iterable<Any>,
   values: ReadonlyMap<string, string>,
 ): Any[] {
-  return [...desired].filter((one) => !isSatisfied(one.key, one.desired, actualOf(one, values)));
+  const all = [...desired];
+  const open = all.filter((one) => !isSatisfied(one.key, one.desired, actualOf(one, values)));
+  const lacking = all.filter((one) => lacksAddresses(one.desired, actualOf(one, values)));
+  return open.length > 0 ? [...open, ...lacking] : [];
 }
 
 export function isDevice(key: string): boolean {
@@ -132,10 +143,21 @@ function hasNotes(desired: DesiredNotes, actual = ''): boolean {
   return desired.text === undefined || equalDescription(stripOwnership(desired.text), stripOwnership(actual));
 }
 
-/** Exactly this line: one that a clone copied has to be removed. A lineage counts only if both lines have one. */
+/**
+ * Exactly this line: one that a clone copied has to be removed. A lineage counts only if both lines have one, addresses only
+ * if the present line has some: lines of older versions have neither.
+ */
 function hasLine({ line = '' }: DesiredNotes, actual = ''): boolean {
-  const found = ownershipLines(actual).join('\n');
-  return found === line || found === withoutLineage(line) || withoutLineage(found) === line;
+  const present = ownershipLines(actual).join('\n');
+  const found = withoutLeaving(line) === line ? withoutLeaving(present) : present;
+  const desired = ipsIn(found) === undefined ? withoutIps(line) : line;
+  return found === desired || found === withoutLineage(desired) || withoutLineage(found) === desired;
+}
+
+/** An older line that counts, and gets its addresses when something else of the VM is written. */
+export function lacksAddresses(desired: DesiredKey, actual = ''): boolean {
+  if (desired.kind !== 'notes' || desired.line === undefined || !hasLine(desired, actual)) return false;
+  return ipsIn(desired.line) !== undefined && ipsIn(ownershipLines(actual).join('\n')) === undefined;
 }
 
 /**

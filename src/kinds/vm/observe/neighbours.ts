@@ -1,6 +1,6 @@
 /**
- * The VMs of the cluster that are not in the state, and the addresses they have: from `ipconfigN` and, where a guest runs,
- * from its agent. One pass, with limits; what could not be read is listed, because it may hold any address.
+ * The VMs of the cluster that are not in the state, and the addresses they have: from `ipconfigN`, from the ownership line
+ * of VMs with custom cloud-init files and, where a guest runs, from its agent. One pass, with limits; what could not be read is listed, because it may hold any address.
  */
 import { hasCode, isFamily } from '../../../base/errors.ts';
 import { parseIp, printIp } from '../../../base/values/ip-address.ts';
@@ -22,6 +22,7 @@ import type { StackState } from '../../recorded.ts';
 import { macsOf, propertyOf } from '../config/parts.ts';
 import { effectiveValues, readVm, type VmObserved } from '../observed.ts';
 import { type NicAddresses, reportedAddresses } from '../ready/addresses.ts';
+import { ipsInNotes } from '../seed/addresses.ts';
 import { heldSeed } from '../seed/seed-place.ts';
 
 /** Limits the requests in a large cluster. */
@@ -135,6 +136,9 @@ async function askAgents({ pve, signal }: NeighboursInput, vms: readonly VmObser
   return reported;
 }
 
+const UNREADABLE =
+  'which Proxmox does not let anyone read, and its notes do not name them (the next change of that VM by its stack writes them there)';
+
 /** Adds to `unread` the VMs whose addresses no client can read. */
 export function addressesOf(
   vms: ReadonlyMap<number, VmObserved>,
@@ -147,10 +151,13 @@ export function addressesOf(
     const name = { vmid: vm.vmid, name: vm.current.get('name'), node: vm.node };
     const values = effectiveValues(vm);
     const configured = [...configuredAddresses(vm.current), ...configuredAddresses(values)];
+    const seed = heldSeed(values);
+    const noted = seed ? ipsInNotes(vm) : undefined;
     const fromAgent = Object.entries(reported.get(vm.vmid) ?? {});
     const claims = [
       ...configured.map(([slot, address]) => ({ slot, address, source: 'configuration' as const })),
       ...fromAgent.flatMap(([slot, all]) => all.map((address) => ({ slot, address, source: 'agent' as const }))),
+      ...(noted ?? []).map(([slot, address]) => ({ slot, address, source: 'notes' as const })),
     ];
     for (const { slot, address, source } of claims) {
       const ip = parseIp(address);
@@ -162,9 +169,7 @@ export function addressesOf(
     }
     if (reported.has(vm.vmid)) continue;
     // It may hold addresses beside those of ipconfig, or instead of them.
-    const seed = heldSeed(values);
-    if (seed)
-      unread.push({ ...name, why: `has its addresses in ${seed.file}, which Proxmox does not let anyone read` });
+    if (seed && !noted) unread.push({ ...name, why: `has its addresses in ${seed.file}, ${UNREADABLE}` });
     else if (claims.length === 0) silent.push(name);
   }
   return { holders, silent };

@@ -18,6 +18,7 @@ import { effectiveValues, type VmObserved } from '../observed.ts';
 import { printOwnership } from '../ownership.ts';
 import { readyChecks } from '../ready/checks.ts';
 import type { VmRecord } from '../record.ts';
+import { ipsOfSeed } from '../seed/addresses.ts';
 import { seedFieldsOf } from '../seed/fields.ts';
 import { seedPlace } from '../seed/seed-place.ts';
 import { vmStep } from '../steps.ts';
@@ -137,7 +138,7 @@ export function desiredConfigOf(
     address: vm.address,
     vmid: identity?.vmid ?? 0,
     uuid: identity?.uuid,
-    ...(input.recipe === undefined ? { lineage: input.lineage } : { recipe: input.recipe }),
+    ...(input.recipe === undefined ? { lineage: input.lineage, ips: ipsOfSeed(vm.fields) } : { recipe: input.recipe }),
     ...(asIncomplete && { incomplete: true, nonce: input.recorded?.nonce }),
   });
   const desired = desiredConfig(vm.fields, {

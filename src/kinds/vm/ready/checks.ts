@@ -84,7 +84,7 @@ export function managedNic({ nics = {} }: Pick<VmFields, 'nics'>, present: reado
 }
 
 /** Without the length of their network. */
-export function staticAddresses(nic: NicFields | undefined): string[] {
+export function staticAddresses(nic: Pick<NicFields, 'ipv4' | 'ipv6'> | undefined): string[] {
   return [nic?.ipv4, nic?.ipv6].flatMap((given) =>
     typeof given === 'object' ? [given.address.replace(/\/\d+$/, '')] : [],
   );

@@ -84,6 +84,7 @@ export function addressHolders(context: AddressContext, areDeleted = false): Hol
 
 const EVIDENCE = {
   configuration: 'according to its configuration',
+  notes: 'according to the ownership line in its notes',
   agent: 'according to its guest agent',
   state: 'according to the state',
 } as const;
