@@ -27,7 +27,7 @@ export const pciMappingKind: Kind = {
   },
   actions: { [PCI_MAP]: { label: 'configure', run: mapPciDevice } },
   declared: () => [],
-  observe: ({ pve, stack, nodes, signal }) => observePci({ pve, stack, nodes, signal }),
+  observe: ({ pve, stack, nodes, signal, relocates }) => observePci({ pve, stack, nodes, signal, relocates }),
   plan: ({ stack, observed, isSelected }) => {
     const selected = stack.vms.filter(({ address }) => isSelected(address));
     const resources = pciMapSteps(selected, observed).map((step) => ({

@@ -11,13 +11,31 @@ interface ObservePciInput {
   readonly stack: ResolvedStack;
   readonly nodes: Observed['nodes'];
   readonly signal: AbortSignal | undefined;
+  /** Whether VMs are to be moved: each may have a device from its template, or from another client. */
+  readonly relocates: boolean;
 }
 
 const ALL_MAPPINGS = '/mapping/pci';
 /** Bridges cannot be passed through; the server's own choice hides coprocessors as well. */
 const HIDDEN_CLASSES = '06';
 
-export async function observePci(input: ObservePciInput): Promise<Pick<Observed, 'pciMappings' | 'pciMaking'>> {
+type ObservedPci = Pick<Observed, 'pciMappings' | 'pciMaking' | 'livePciMappings'>;
+
+export async function observePci(input: ObservePciInput): Promise<ObservedPci> {
+  const [used, all] = await Promise.all([observeUsed(input), input.relocates ? readAll(input) : undefined]);
+  if (!all) return used;
+  const pciMappings = used.pciMappings.ok ? { ok: true as const, value: all.mappings } : used.pciMappings;
+  return { ...used, pciMappings, livePciMappings: all.live };
+}
+
+/** Every mapping that the token sees: a VM may have a device that the file does not mention. */
+async function readAll({ pve, signal }: ObservePciInput) {
+  const listed = await pve.cluster.mapping.pci({}, { signal });
+  const live = listed.filter((mapping) => mapping['live-migration-capable']);
+  return { mappings: new Map(listed.map(({ id, map }) => [id, map])), live: new Set(live.map(({ id }) => id)) };
+}
+
+async function observeUsed(input: ObservePciInput): Promise<ObservedPci> {
   const { pve, stack, signal } = input;
   const users = stack.vms.filter(({ fields }) => fields.pci !== undefined);
   if (users.length === 0) return { pciMappings: { ok: true, value: new Map() } };

@@ -98,6 +98,8 @@ const mappingSchema = z.lazy(() =>
     description: maybe(text),
     /** Property strings such as `node=pve1,path=0000:01:00.0,id=10de:2204`. */
     map: z.array(z.string()),
+    /** Of PCI devices, since 8.4: they move with a running VM. */
+    'live-migration-capable': maybe(flag),
     /** Covers all mappings of this type together. */
     digest: maybe(text),
     /** Present only with `check-node`. */

@@ -222,7 +222,7 @@ vms:
     .replace('vmid: 401', 'vmids: 401-402');
 
   /** Two members with a device each that every node has. */
-  function members(): ReturnType<typeof settled> {
+  function members(mark: Readonly<Record<string, string>> = {}): ReturnType<typeof settled> {
     const device = (node: string) => `id=10de:2204,iommugroup=14,node=${node},path=0000:01:00.0,subsystem-id=1458:403b`;
     const audio = (node: string) => device(node).replace('01:00.0', '01:00.1').replace('2204', '1aef');
     return settled(group, (world) => {
@@ -234,10 +234,31 @@ vms:
       return {
         ...world,
         nodes,
-        mappings: { pci: { 'gpu-1': { map: names.map(device) }, 'gpu-2': { map: names.map(audio) } } },
+        mappings: {
+          pci: { 'gpu-1': { map: names.map(device), options: mark }, 'gpu-2': { map: names.map(audio) } },
+        },
       };
     });
   }
+
+  it('is no PCI device whose mapping says that it moves with a running VM', async () => {
+    const scene = new Scene({ from: await members({ 'live-migration-capable': '1' }) });
+    const first = await scene.relocate(group, drain('pve1', { only: ['vm.web[1]'] }));
+    expect(failuresOf(first)).toEqual([]);
+    expect(changesOf(first)[0]?.notes).toContain('it moves while it runs');
+    const second = textOf(await scene.relocate(group, drain('pve1')));
+    expect(second).toContain('VM 402 on pve1 uses hostpci0');
+    expect(second).toContain('pvesh set /cluster/mapping/pci/gpu-2 --live-migration-capable 1');
+  });
+
+  it('is no such device that the file does not mention', async () => {
+    const scene = new Scene({ from: await members({ 'live-migration-capable': '1' }) });
+    const silent = group.replace(/ {4}pci: .*\n/, '');
+    const end = await scene.relocate(silent, drain('pve1', { only: ['vm.web[1]'] }));
+    expect(failuresOf(end)).toEqual([]);
+    expect(scene.world.vms.get(401)?.process).toBeDefined();
+    expect(placesOf(scene, [401]).filter((place) => / pve1|stopped/.test(place))).toEqual([]);
+  });
 
   it('does not keep it if it may be shut down: it is compared, stopped, moved and started, one of a group at a time', async () => {
     const scene = new Scene({ from: await members() });

@@ -3,6 +3,7 @@
  * obstacle is known before anything moves, and comes with the line of the file and a way out. Pure.
  */
 import { advice, type Hint, setting } from '../../../base/hint.ts';
+import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import { fromWireBoolean, splitProperty } from '../../../pve/wire/index.ts';
 import type { Observed, StorageRow } from '../../observed.ts';
@@ -30,7 +31,7 @@ export interface Obstacle {
 export function obstaclesOf(mover: Mover, observed: Observed): Obstacle[] {
   return [
     ...lockObstacle(mover.vm, observed),
-    ...deviceObstacles(mover.vm),
+    ...deviceObstacles(mover.vm, observed),
     ...memoryObstacles(mover.vm),
     ...driveObstacles(mover, observed),
     ...highAvailabilityObstacle(mover, observed),
@@ -51,13 +52,18 @@ function lockObstacle({ vmid, lock }: VmObserved, { locks }: Observed): Obstacle
   return [{ path: '', what: `is locked (${lock})${by}.`, hint }];
 }
 
-/** Rule [source QS QemuMigrate/Helpers.pm check_local_resources]: sockets are created again on the target. */
-function deviceObstacles({ current }: VmObserved): Obstacle[] {
+/**
+ * Rule [source QS QemuMigrate/Helpers.pm check_local_resources, since Proxmox VE 8.4]: sockets are created again on the
+ * target, and a PCI device moves with a running VM if its mapping says `live-migration-capable`.
+ */
+function deviceObstacles({ current }: VmObserved, { livePciMappings: live }: Observed): Obstacle[] {
   return [...current].flatMap(([key, text]): Obstacle[] => {
     const kind = /^(hostpci|usb|serial|parallel|virtiofs)\d+$/.exec(key)?.[1];
     if (kind === undefined || /^(socket|spice)/.test(text)) return [];
     const path = fieldOf(key);
-    if (kind !== 'virtiofs' && mappingOf(key, text) === undefined) {
+    const mapping = mappingOf(key, text);
+    if (kind === 'hostpci' && mapping !== undefined && live?.has(mapping)) return [];
+    if (kind !== 'virtiofs' && mapping === undefined) {
       return [
         {
           path,
@@ -73,11 +79,16 @@ function deviceObstacles({ current }: VmObserved): Obstacle[] {
       {
         path,
         what: `uses ${key}, and Proxmox does not move a running VM with a ${kind === 'virtiofs' ? 'directory' : 'device'} of its node.`,
-        hint: LIVE_HINT,
+        hint: kind === 'hostpci' ? advice`${LIVE_HINT} ${capableHint(mapping)}` : LIVE_HINT,
         isLiveOnly: true,
       },
     ];
   });
+}
+
+function capableHint(mapping = ''): string {
+  const mark = nodeCommand('pvesh set', [`/cluster/mapping/pci/${mapping}`], { 'live-migration-capable': '1' });
+  return `If the device and its driver can move with a running VM, say so in its mapping and restart the VM once: ${mark}`;
 }
 
 const LIVE_HINT = advice`Let Proxwright shut it down, move it and start it again: add --allow-restart, or write ${setting('restart', 'when_needed')}.`;
