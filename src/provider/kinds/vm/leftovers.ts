@@ -137,8 +137,11 @@ class Leftovers {
   readonly #tasks: EarlierTasks;
   #settled: Promise<readonly ListedVm[]> | undefined;
   readonly #destroyed = new Set<number>();
+  /** Every request of an earlier process was sent before that. */
+  readonly bornTicks: number;
 
   constructor(deps: Deps) {
+    this.bornTicks = deps.clock.ticks();
     this.#deps = deps;
     this.#tasks = new EarlierTasks(deps, (type) => OWN_TYPES.test(type));
   }

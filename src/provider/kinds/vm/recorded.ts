@@ -127,15 +127,18 @@ export function keptFor({ fields }: ResolvedVm, kept: VmPrivate): VmPrivate {
 }
 
 /** Asks the server only where the VM ran at the last refresh and does not run now. */
-export async function isSwitchedOff(
-  { looks, signal }: Deps,
-  state: CtyObject,
-  kept: VmPrivate,
-  { node, vmid, running }: VmObserved,
-): Promise<boolean> {
-  if (running || (textAt(state, 'power') ?? 'running') !== 'running') return false;
+export async function isSwitchedOff(deps: Deps, state: CtyObject, kept: VmPrivate, vm: VmObserved): Promise<boolean> {
+  if (vm.running || (textAt(state, 'power') ?? 'running') !== 'running') return false;
   if (kept.switchedOff) return true;
   if (textAt(state, 'status') !== 'running') return false;
+  return isOffBecauseOfUs(deps, vm);
+}
+
+/** Whether the last task that switched it on or off was one of this token that switched it off. */
+export async function isOffBecauseOfUs(
+  { looks, signal }: Deps,
+  { node, vmid }: Pick<VmObserved, 'node' | 'vmid'>,
+): Promise<boolean> {
   const tasks = await looks.node(node).tasks.list({ source: 'all', vmid, limit: TASKS_MAX }, { signal });
   const [last] = tasks.filter(({ type }) => SWITCHES.test(type)).sort((a, b) => b.starttime - a.starttime);
   return last !== undefined && isSwitchOff(last.upid) && parseUpid(last.upid)?.user === looks.principal;

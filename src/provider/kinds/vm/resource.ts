@@ -2,20 +2,14 @@
  * `proxwright_vm`. The ownership line of a VM says "incomplete" until everything is done, readiness included. A create that
  * fails leaves that mark and returns no state, so the host asks for the VM again and the next create resumes there.
  */
-import { RunMemory, runStep } from '../../../engine/index.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
-import type { PackedEntry } from '../../../kinds/vm/config/packed.ts';
 import { macsOf } from '../../../kinds/vm/config/parts.ts';
-import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
-import { findOwnership } from '../../../kinds/vm/ownership.ts';
+import { effectiveValues, readVm } from '../../../kinds/vm/observed.ts';
 import { managedNic } from '../../../kinds/vm/ready/checks.ts';
 import type { VmRecord } from '../../../kinds/vm/record.ts';
-import { vmStep } from '../../../kinds/vm/steps.ts';
-import { JournalWriter } from '../../../state/journal.ts';
-import { MemoryStore } from '../../../state/memory-store.ts';
 import { filledIn, textAt, valueIn } from '../../adapter/attributes.ts';
 import type { Deps, DepsOf } from '../../adapter/deps.ts';
-import { runEngine, stackOf, stateOf } from '../../adapter/engine-run.ts';
+import { runEngine } from '../../adapter/engine-run.ts';
 import type { Applied, Held, Planned, ResourceKind } from '../../adapter/kind.ts';
 import { problemFrom } from '../../adapter/outcome.ts';
 import { resourceOf } from '../../adapter/resource.ts';
@@ -35,6 +29,7 @@ import {
   writeOnlyProblems,
 } from './desired.ts';
 import { KnownVms, recordedIncomplete } from './leftovers.ts';
+import { beforeDeletion, removeMark } from './marks.ts';
 import {
   type ExistingVm,
   findVmToImport,
@@ -217,9 +212,10 @@ async function destroy(known: KnownVms, deps: Deps, prior: Held<VmPrivate>): Pro
   const recorded = recordedVm(prior.state, prior.kept);
   const leftovers = known.leftovers(deps);
   await leftovers.settle(recorded, deps.signal);
+  const solo = { vm, timeouts, recorded, secrets: NO_SECRETS };
+  await beforeDeletion(deps, solo, prior, leftovers);
   const running = prior.state.stop_on_destroy === true ? 'stop' : 'shutdown';
-  const work = workOn({ vm, timeouts, recorded, secrets: NO_SECRETS });
-  const { problems } = await runEngine(deps, work, VM, (session) => session.planDestroy({ running }));
+  const { problems } = await runEngine(deps, workOn(solo), VM, (session) => session.planDestroy({ running }));
   if (problems.length > 0) return { diagnostics: problems };
   leftovers.noteDestroyed(recorded.vmid);
   return { now: null, diagnostics: [] };
@@ -297,46 +293,4 @@ function keptOf({ config, recorded }: AppliedVm, switchedOff = false): VmPrivate
   const { seed, oldSeeds, lastApplied } = recorded;
   const documents = { ...(seed && { seed }), ...(oldSeeds?.length && { oldSeeds }) };
   return { ...(switchedOff && { switchedOff }), managed, applied: lastApplied, ...documents };
-}
-
-/**
- * The last step of a creation: without the mark, no later create resumes with the VM. Everything that the host is told was
- * read before, so nothing but the answer comes after it. Throws only where the mark is still there, or where that is unknown.
- */
-async function removeMark(deps: Deps, solo: SoloVm, observed: VmObserved): Promise<void> {
-  try {
-    await runMarkStep(deps, solo, observed);
-  } catch (error) {
-    // Ctrl-C may come between a write and its answer. Then what the server has decides.
-    if (await isMarked(deps, observed).catch(() => true)) throw error;
-  }
-}
-
-async function runMarkStep(deps: Deps, solo: SoloVm, observed: VmObserved): Promise<void> {
-  const { work, clock, random, log, ids, ports, limits, signal } = deps;
-  const { vm } = solo;
-  const { name, rollout } = stackOf(deps, workOn(solo));
-  const label = deps.runLabel();
-  const journal = new JournalWriter(new MemoryStore(), clock, label);
-  const run = {
-    pve: work,
-    clock,
-    random: random.fork(label),
-    log,
-    stackName: name,
-    rollout,
-    memory: new RunMemory(stateOf(deps, workOn(solo)), journal, { command: 'complete', who: 'terraform' }),
-    ids,
-    ports,
-    secret: () => undefined,
-  };
-  const ownership = vm.fields.ownership === 'off' ? 'none' : 'complete';
-  const desired: PackedEntry[] = [{ key: 'description', desired: { kind: 'notes', text: null, ownership } }];
-  const step = vmStep(vm.address, 'vm.configure', { desired }, { part: 'hand-over' });
-  await runStep(run, step, { observed: { last: observed }, signs: limits.signs, signal });
-}
-
-async function isMarked({ work }: Deps, { node, vmid }: VmObserved): Promise<boolean> {
-  const { current } = await readVm(work, node, vmid, { running: false });
-  return findOwnership(current.get('description') ?? '')?.incomplete === true;
 }

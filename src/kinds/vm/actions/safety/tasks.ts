@@ -115,7 +115,7 @@ export async function follow(context: ActionContext, upid: Upid, options: Follow
 }
 
 /** A request can outlive the run that sent it: Proxmox's proxy gives its daemon this long to accept it. */
-const ON_ITS_WAY_MS = 30_000;
+export const ON_ITS_WAY_MS = 30_000;
 
 /**
  * How long a request of an earlier run may still arrive. Its time was taken from the clock of the day, which may have been set
