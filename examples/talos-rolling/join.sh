@@ -5,10 +5,10 @@ name=$1 address=$2 role=$3
 folder=${TALOS_FOLDER:-talos-talos-rolling}
 export TALOSCONFIG=$folder/talosconfig KUBECONFIG=$folder/kubeconfig
 
-# A second run finds the node configured.
+# A second run finds the node configured. Its name comes from the cloud-init drive of its VM: since Talos 1.12, a name in the
+# machine configuration as well would be refused.
 if ! talosctl --nodes "$address" version >/dev/null 2>&1; then
-  talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml" \
-    --config-patch "{\"machine\":{\"network\":{\"hostname\":\"$name\"}}}"
+  talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml"
 fi
 until kubectl get node "$name" >/dev/null 2>&1; do sleep 5; done
 kubectl wait --for=condition=Ready "node/$name" --timeout=10m

@@ -4,7 +4,9 @@
  * programs are taken from PATH, or from PROXWRIGHT_KUBECTL, PROXWRIGHT_HELM and PROXWRIGHT_TALOSCTL.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { k3sScript } from '../../src/engine/outputs/hand-over/k3s.ts';
@@ -52,11 +54,26 @@ async function callsOf(name: ProgramName): Promise<string[][]> {
     }
     const guide = await readFile(join(root, 'docs/guide/changing.md'), 'utf8');
     const hooks = [...guide.matchAll(/run: \[(kubectl[^\]]*)\]/g)].map(([, list = '']) => list.replaceAll(/[",]/g, ''));
-    const calls = [...cluster.asked(), ...hooks].filter((line) => line.startsWith(`${name} `));
+    const scripts = await Promise.all(
+      ['leave.sh', 'join.sh'].map((file) => callsIn(join('examples/talos-rolling', file))),
+    );
+    const calls = [...cluster.asked(), ...hooks, ...scripts.flat()].filter((line) => line.startsWith(`${name} `));
     return [...new Set(calls)].map((line) => line.split(' ').slice(1));
   } finally {
     cluster.remove();
   }
+}
+
+/** Calls in a script, with a word in the place of each variable. */
+async function callsIn(file: string): Promise<string[]> {
+  const script = (await readFile(join(root, file), 'utf8')).replaceAll(/\\\n\s*/g, '');
+  const calls = [...script.matchAll(/\b(?:kubectl|talosctl) [^\n;#]*/g)].map(([call]) => call.split(' >')[0] ?? call);
+  return calls.map((call) =>
+    call
+      .trim()
+      .replaceAll(/"?\$\{?(\w+)\}?/g, '$1')
+      .replaceAll('"', ''),
+  );
 }
 
 /** The program reads all flags before it shows its help, and refuses those that it does not know. */
@@ -118,5 +135,48 @@ current-context: lab
     const { status, stdout } = label('topology.kubernetes.io/zone=rack-a', 'proxwright/host=pve1');
     expect([status, stdout]).toEqual([0, expect.stringContaining('topology.kubernetes.io/zone: rack-a')]);
     expect(label('proxwright/host=rack a').status).not.toBe(0);
+  });
+});
+
+describe.skipIf(isMissing('talosctl'))('machine configurations of the real talosctl', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'proxwright-talos-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const talosctl = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(PROGRAMS.talosctl, args, {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { ...process.env, HOME: folder },
+    });
+    return { status, text: `${stdout}${stderr}` };
+  };
+  const patched = (name: string, patch: string) => {
+    const made = talosctl(
+      'machineconfig',
+      'patch',
+      `${name}.yaml`,
+      '--patch',
+      patch,
+      '--output',
+      `patched-${name}.yaml`,
+    );
+    if (made.status !== 0) return made;
+    return talosctl('validate', '--config', `patched-${name}.yaml`, '--mode', 'cloud');
+  };
+
+  it('are valid with the labels of host and zone that the script adds', () => {
+    expect(talosctl('gen', 'secrets', '--output-file', 'secrets.yaml')).toMatchObject({ status: 0 });
+    const made = ['gen', 'config', 'lab', 'https://10.0.20.11:6443', '--with-secrets', 'secrets.yaml', '--output', '.'];
+    expect(talosctl(...made)).toMatchObject({ status: 0 });
+    const labels = [...talosScript(TALOS).matchAll(/'(\{"machine":\{"nodeLabels":.*?\}\}\})'/g)].map(
+      ([, patch = '']) => patch,
+    );
+    expect(labels).toHaveLength(2);
+    for (const [index, name] of ['controlplane', 'worker'].entries()) {
+      const patch = labels[index] ?? '';
+      expect(patched(name, patch)).toMatchObject({ status: 0 });
+      const text = readFileSync(join(folder, `patched-${name}.yaml`), 'utf8');
+      for (const label of Object.keys(JSON.parse(patch).machine.nodeLabels)) expect(text).toContain(`${label}:`);
+    }
+    expect(patched('worker', '{"machine":{"nodeLabels":{"not a label":"x y"}}}').status).not.toBe(0);
   });
 });

@@ -31,7 +31,7 @@ const callsFor = ([name, address, role]: (typeof NODES)[number]) => [
   `kubectl drain ${name} --ignore-daemonsets --delete-emptydir-data --timeout=10m`,
   `talosctl --nodes ${address} reset --graceful --reboot=false --timeout 4m`,
   `kubectl delete node ${name} --ignore-not-found`,
-  `talosctl apply-config --insecure --nodes ${address} --file talos-talos-rolling/${role}.yaml --config-patch {"machine":{"network":{"hostname":"${name}"}}}`,
+  `talosctl apply-config --insecure --nodes ${address} --file talos-talos-rolling/${role}.yaml`,
   `kubectl wait --for=condition=Ready node/${name} --timeout=10m`,
   `kubectl uncordon ${name}`,
 ];
