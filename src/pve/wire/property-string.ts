@@ -190,10 +190,21 @@ export function equalProperty(format: PropertyFormat, a: PropertyValue, b: Prope
 /** One text per meaning. Not a property string: for comparing only. */
 export function canonicalProperty(format: PropertyFormat, value: PropertyValue): string {
   const entries = [...value.entries]
-    .map(([key, text]) => [key, canonicalText(format.keys.get(key), text)] as const)
-    .filter(([key, text]) => text !== canonicalDefault(format.keys.get(key)))
+    .map(([key, text]) => [key, meaningOfSubKey(format.keys.get(key), text)] as const)
+    .filter(([, text]) => text !== undefined)
     .sort(([a], [b]) => byCodeUnit(a, b));
   return JSON.stringify([entries, [...value.bare].sort(byCodeUnit)]);
+}
+
+/** Whether two texts of one sub-key mean the same; an absent one means the default of the server. */
+export function equalSubKey(format: PropertyFormat, key: string, a: string | undefined, b: string | undefined): boolean {
+  return a === b || meaningOfSubKey(format.keys.get(key), a) === meaningOfSubKey(format.keys.get(key), b);
+}
+
+/** Undefined for what means the default. */
+function meaningOfSubKey(subKey: SubKey | undefined, text: string | undefined): string | undefined {
+  const canonical = text === undefined ? undefined : canonicalText(subKey, text);
+  return canonical === canonicalDefault(subKey) ? undefined : canonical;
 }
 
 function canonicalDefault(subKey: SubKey | undefined): string | undefined {

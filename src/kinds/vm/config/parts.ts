@@ -1,8 +1,8 @@
 /** Sub-keys of property strings: whether they have the desired value, and the string with them merged in. */
 import { invariant } from '../../../base/errors.ts';
 import {
-  canonicalProperty,
   compareConfigValue,
+  equalSubKey,
   formatOfKey,
   fromWireBoolean,
   type PropertyFormat,
@@ -74,19 +74,14 @@ export function isPartSatisfied(key: string, part: string, text: string | undefi
 
 export function arePartsSatisfied(key: string, set: SubKeys, actual: PropertyValue): boolean {
   const format = formatOf(key);
-  const entries = new Map(actual.entries);
-  for (const [part, text] of Object.entries(set)) {
-    if (hasMore(part, text, actual.get(part))) continue;
-    if (text === undefined) entries.delete(part);
-    else entries.set(part, text);
-  }
-  const desired = new PropertyValue(entries, actual.bare);
-  if (canonicalProperty(format, desired) === canonicalProperty(format, actual)) return true;
-  // A machine type is desired by family, and Proxmox may add a version.
-  return (
-    format.name === 'machine' &&
-    compareConfigValue(key, printProperty(format, desired), printProperty(format, actual)) === 'equal'
+  const changed = Object.entries(set).filter(
+    ([part, text]) => !hasMore(part, text, actual.get(part)) && !equalSubKey(format, part, text, actual.get(part)),
   );
+  if (changed.length === 0) return true;
+  // A machine type is desired by family, and Proxmox may add a version.
+  if (format.name !== 'machine') return false;
+  const desired = changed.reduce((value, [part, text]) => value.with(part, text), actual);
+  return compareConfigValue(key, printProperty(format, desired), printProperty(format, actual)) === 'equal';
 }
 
 /** Sub-keys of which Proxmox only ever adds, and may add more than was asked for; each value includes those before it. */
