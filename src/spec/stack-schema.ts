@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { advice, setting } from '../base/hint.ts';
 import { parseIp } from '../base/values/ip-address.ts';
 import { parseByteSize } from '../base/values/units.ts';
-import { byteSize, duration, type FieldFacts, field } from '../kinds/fields/field.ts';
+import { block, byteSize, duration, type FieldFacts, field } from '../kinds/fields/field.ts';
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
@@ -27,7 +27,7 @@ export const stackNameSchema = ours(
   'Name of the stack.',
 );
 
-export const connectionSchema = z.strictObject({
+export const connectionSchema = block(() => ({
   endpoint: ours(
     z
       .string()
@@ -54,7 +54,7 @@ export const connectionSchema = z.strictObject({
   token: ours(secretReference.optional(), 'Where to find the API token. Default: `PROXMOX_VE_API_TOKEN`.', {
     secret: true,
   }),
-});
+}));
 
 const url = (protocols: string, example: string) =>
   z
@@ -69,89 +69,78 @@ const method = (byDefault: string, what: string) =>
   ours(z.enum(['POST', 'PUT', 'LOCK', 'UNLOCK', 'DELETE']).optional(), `Method to ${what}. Default: \`${byDefault}\`.`);
 
 /** Keys of the HTTP store are those of Terraform's `http` backend. */
-export const stateSchema = z
-  .strictObject({
-    local: ours(z.literal(true).optional(), 'In the directory `.proxwright` beside the file. This is the default.'),
-    postgres: z
-      .strictObject({
-        address: ours(url('postgres(?:ql)?', 'postgres://user@db.example.org/database'), 'Address of the database.'),
-        password: ours(
-          secretReference.optional(),
-          'Where to find the password. Default: `PGPASSWORD`, then `~/.pgpass`.',
-          {
-            secret: true,
-          },
-        ),
-        schema: ours(
-          z
-            .string()
-            .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'a schema name has lower-case letters, digits and _')
-            .optional(),
-          'Schema that holds the tables. Default: `proxwright`.',
-        ),
-        ca: caFile,
-      })
-      .describe('In a PostgreSQL database.')
-      .optional(),
-    s3: z
-      .strictObject({
-        bucket: ours(
-          z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'it is not the name of a bucket'),
-          'Name of the bucket.',
-        ),
-        prefix: ours(
-          z
-            .string()
-            .regex(/^[^/\s][^\s]*$/, 'a prefix does not begin with /')
-            .optional(),
-          'Where the objects begin. Default: `proxwright`.',
-        ),
-        region: ours(z.string().min(1).optional(), 'Region. Default: `AWS_REGION`, else `us-east-1`.'),
-        endpoint: ours(url('https?', 'https://s3.example.org').optional(), 'Address of a server other than AWS.'),
-        profile: ours(z.string().min(1).optional(), 'Profile in the shared files of AWS. Default: the usual sources.'),
-        ca: caFile,
-      })
-      .describe('In a bucket of an S3-compatible server with conditional writes.')
-      .optional(),
-    http: z
-      .strictObject({
-        address: ours(
-          url('https?', 'https://gitlab.example.org/api/v4/projects/7/terraform/state/lab'),
-          'Address of the state.',
-        ),
-        update_method: method('POST', 'write the state'),
-        lock_address: ours(
-          url('https?', 'https://…/lock').optional(),
-          'Address of the lock. Default: that of the state.',
-        ),
-        lock_method: method('LOCK', 'take the lock'),
-        unlock_address: ours(
-          url('https?', 'https://…/lock').optional(),
-          'Address to give the lock back. Default: that of the lock.',
-        ),
-        unlock_method: method('UNLOCK', 'give the lock back'),
-        username: ours(z.string().min(1).optional(), 'User name. Default: `TF_HTTP_USERNAME`.'),
-        password: ours(
-          secretReference.optional(),
-          'Where to find the password or token. Default: `TF_HTTP_PASSWORD`.',
-          { secret: true },
-        ),
-        ca: caFile,
-      })
-      .describe('Behind Terraform’s HTTP protocol for states, as in GitLab.')
-      .optional(),
-    keep_runs: ours(
-      z.int().min(10).max(10_000).optional(),
-      'How many runs to keep for `proxwright runs`. Older ones are removed at the end of an apply, except those that it has not resumed yet. Default: 100.',
+export const stateSchema = block(() => ({
+  local: ours(z.literal(true).optional(), 'In the directory `.proxwright` beside the file. This is the default.'),
+  postgres: block(() => ({
+    address: ours(url('postgres(?:ql)?', 'postgres://user@db.example.org/database'), 'Address of the database.'),
+    password: ours(secretReference.optional(), 'Where to find the password. Default: `PGPASSWORD`, then `~/.pgpass`.', {
+      secret: true,
+    }),
+    schema: ours(
+      z
+        .string()
+        .regex(/^[a-z_][a-z0-9_]{0,62}$/, 'a schema name has lower-case letters, digits and _')
+        .optional(),
+      'Schema that holds the tables. Default: `proxwright`.',
     ),
-  })
-  .refine(({ keep_runs, ...stores }) => storesIn(stores) === 1 || (storesIn(stores) === 0 && keep_runs !== undefined), {
+    ca: caFile,
+  }))
+    .describe('In a PostgreSQL database.')
+    .optional(),
+  s3: block(() => ({
+    bucket: ours(
+      z.string().regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'it is not the name of a bucket'),
+      'Name of the bucket.',
+    ),
+    prefix: ours(
+      z
+        .string()
+        .regex(/^[^/\s][^\s]*$/, 'a prefix does not begin with /')
+        .optional(),
+      'Where the objects begin. Default: `proxwright`.',
+    ),
+    region: ours(z.string().min(1).optional(), 'Region. Default: `AWS_REGION`, else `us-east-1`.'),
+    endpoint: ours(url('https?', 'https://s3.example.org').optional(), 'Address of a server other than AWS.'),
+    profile: ours(z.string().min(1).optional(), 'Profile in the shared files of AWS. Default: the usual sources.'),
+    ca: caFile,
+  }))
+    .describe('In a bucket of an S3-compatible server with conditional writes.')
+    .optional(),
+  http: block(() => ({
+    address: ours(
+      url('https?', 'https://gitlab.example.org/api/v4/projects/7/terraform/state/lab'),
+      'Address of the state.',
+    ),
+    update_method: method('POST', 'write the state'),
+    lock_address: ours(url('https?', 'https://…/lock').optional(), 'Address of the lock. Default: that of the state.'),
+    lock_method: method('LOCK', 'take the lock'),
+    unlock_address: ours(
+      url('https?', 'https://…/lock').optional(),
+      'Address to give the lock back. Default: that of the lock.',
+    ),
+    unlock_method: method('UNLOCK', 'give the lock back'),
+    username: ours(z.string().min(1).optional(), 'User name. Default: `TF_HTTP_USERNAME`.'),
+    password: ours(secretReference.optional(), 'Where to find the password or token. Default: `TF_HTTP_PASSWORD`.', {
+      secret: true,
+    }),
+    ca: caFile,
+  }))
+    .describe('Behind Terraform’s HTTP protocol for states, as in GitLab.')
+    .optional(),
+  keep_runs: ours(
+    z.int().min(10).max(10_000).optional(),
+    'How many runs to keep for `proxwright runs`. Older ones are removed at the end of an apply, except those that it has not resumed yet. Default: 100.',
+  ),
+})).refine(
+  ({ keep_runs, ...stores }) => storesIn(stores) === 1 || (storesIn(stores) === 0 && keep_runs !== undefined),
+  {
     error: 'it needs one of "local", "postgres", "s3" and "http"',
-  });
+  },
+);
 
 const storesIn = (stores: object) => Object.values(stores).filter((each) => each !== undefined).length;
 
-export const variableSchema = z.strictObject({
+export const variableSchema = block(() => ({
   type: ours(z.enum(VARIABLE_TYPES), 'Type of the value.'),
   of: ours(z.enum(ELEMENT_TYPES).optional(), 'Type of the elements of a list or map.'),
   min: ours(z.union([z.number(), z.string()]).optional(), 'Smallest value, or smallest number of elements.'),
@@ -163,12 +152,12 @@ export const variableSchema = z.strictObject({
     z.boolean().optional(),
     'Hide the value everywhere: in messages, plans, plan files, the state and journals. Only description, tags, extra, other plain keys and cloud-init files can use it.',
   ),
-});
+}));
 export type VariableDeclaration = z.output<typeof variableSchema>;
 
 const atLeastOne = z.number().int().min(1);
 
-export const rolloutSchema = z.strictObject({
+export const rolloutSchema = block(() => ({
   stagger: ours(duration().prefault('0s'), 'Minimum time between two creations.'),
   readiness: ours(
     z.enum(['sequential', 'parallel']).default('sequential'),
@@ -180,55 +169,47 @@ export const rolloutSchema = z.strictObject({
     byteSize().optional(),
     'How much Proxmox copies per second when it moves a disk to another storage or format, such as `100MiB`. Without it only the limits of the storages apply.',
   ),
-  retry: z
-    .strictObject({
-      attempts: ours(
-        atLeastOne.max(1000).optional(),
-        'Attempts while a lock is held. Without it only `rollout.timeouts.lock` limits them.',
-      ),
-      first: ours(duration().prefault('2s'), 'First pause; each further pause is twice as long.'),
-      max: ours(duration().prefault('30s'), 'Longest pause.'),
-    })
-    .prefault({}),
-  limits: z
-    .strictObject({
-      vms: ours(atLeastOne.default(10), 'Concurrent VMs that are created or changed.'),
-      clones_per_node: ours(atLeastOne.default(2), 'Concurrent clones and migrations per node.'),
-      clones_per_storage: ours(atLeastOne.default(2), 'Concurrent clones per storage.'),
-      destroys: ours(atLeastOne.default(2), 'Concurrent deletions of VMs; guests shut down before that, all at once.'),
-      requests: ours(atLeastOne.max(100).default(6), 'Concurrent API requests.'),
-      agent_calls: ours(atLeastOne.default(2), 'Concurrent guest agent calls.'),
-      group_size: ours(z.number().int().min(1).max(10_000).default(50), 'Maximum number of VMs in one group.'),
-    })
-    .prefault({}),
-  timeouts: z
-    .strictObject({
-      clone: ours(duration().prefault('30m'), 'Timeout of a clone.'),
-      disk_move: ours(duration().prefault('12h'), 'Timeout for a disk to move to another storage or format.'),
-      start: ours(duration().prefault('5m'), 'Timeout of a start.'),
-      ready: ours(duration().prefault('30m'), 'Timeout for a VM to become ready.'),
-      shutdown: ours(duration().prefault('3m'), 'Timeout of a shutdown.'),
-      lock: ours(duration().prefault('10m'), 'Total time one step may wait for locks.'),
-      image: ours(duration().prefault('1h'), 'Timeout for the download or upload of an image.'),
-      unreachable: ours(duration().prefault('5m'), 'How long a run waits for a server that does not answer.'),
-    })
-    .prefault({}),
-});
+  retry: block(() => ({
+    attempts: ours(
+      atLeastOne.max(1000).optional(),
+      'Attempts while a lock is held. Without it only `rollout.timeouts.lock` limits them.',
+    ),
+    first: ours(duration().prefault('2s'), 'First pause; each further pause is twice as long.'),
+    max: ours(duration().prefault('30s'), 'Longest pause.'),
+  })).prefault({}),
+  limits: block(() => ({
+    vms: ours(atLeastOne.default(10), 'Concurrent VMs that are created or changed.'),
+    clones_per_node: ours(atLeastOne.default(2), 'Concurrent clones and migrations per node.'),
+    clones_per_storage: ours(atLeastOne.default(2), 'Concurrent clones per storage.'),
+    destroys: ours(atLeastOne.default(2), 'Concurrent deletions of VMs; guests shut down before that, all at once.'),
+    requests: ours(atLeastOne.max(100).default(6), 'Concurrent API requests.'),
+    agent_calls: ours(atLeastOne.default(2), 'Concurrent guest agent calls.'),
+    group_size: ours(z.number().int().min(1).max(10_000).default(50), 'Maximum number of VMs in one group.'),
+  })).prefault({}),
+  timeouts: block(() => ({
+    clone: ours(duration().prefault('30m'), 'Timeout of a clone.'),
+    disk_move: ours(duration().prefault('12h'), 'Timeout for a disk to move to another storage or format.'),
+    start: ours(duration().prefault('5m'), 'Timeout of a start.'),
+    ready: ours(duration().prefault('30m'), 'Timeout for a VM to become ready.'),
+    shutdown: ours(duration().prefault('3m'), 'Timeout of a shutdown.'),
+    lock: ours(duration().prefault('10m'), 'Total time one step may wait for locks.'),
+    image: ours(duration().prefault('1h'), 'Timeout for the download or upload of an image.'),
+    unreachable: ours(duration().prefault('5m'), 'How long a run waits for a server that does not answer.'),
+  })).prefault({}),
+}));
 
-export const outputsSchema = z.strictObject({
-  talos: z
-    .strictObject({
-      vip: ours(
-        z
-          .string()
-          .refine((text) => parseIp(text) !== undefined, 'it is not an IP address')
-          .optional(),
-        'Virtual IP of the control plane.',
-      ),
-    })
-    .optional(),
+export const outputsSchema = block(() => ({
+  talos: block(() => ({
+    vip: ours(
+      z
+        .string()
+        .refine((text) => parseIp(text) !== undefined, 'it is not an IP address')
+        .optional(),
+      'Virtual IP of the control plane.',
+    ),
+  })).optional(),
   files: ours(z.string().min(1).optional(), 'Directory for output files.'),
-});
+}));
 
 const imageName = () =>
   z
@@ -264,7 +245,7 @@ const idRange = z.union([z.number(), z.string()]);
 const idRanges = z.union([idRange, z.array(idRange)]);
 
 /** Keys of a template in addition to the fields of its VM. */
-export const templateKeysSchema = z.strictObject({
+export const templateKeysSchema = block(() => ({
   nodes: ours(
     z.array(z.string().min(1)).min(1).optional(),
     'Nodes that each get a template, instead of `node`. Needed if the storage is local to its node.',
@@ -273,22 +254,20 @@ export const templateKeysSchema = z.strictObject({
     idRanges.optional(),
     'IDs it may have: `9000-9009`, or a list of IDs and ranges. The template of the nth node prefers the nth ID.',
   ),
-  from: z
-    .strictObject({
-      vm: ours(
-        z.union([z.string().min(1), z.number().int()]),
-        'Name or ID of an existing VM to copy. The VM stays as it is.',
-      ),
-    })
+  from: block(() => ({
+    vm: ours(
+      z.union([z.string().min(1), z.number().int()]),
+      'Name or ID of an existing VM to copy. The VM stays as it is.',
+    ),
+  }))
     .describe('The VM to copy.')
     .optional(),
-  install: z
-    .strictObject({
-      timeout: ours(duration().prefault('45m'), 'The guest must power itself off within this time.'),
-    })
+  install: block(() => ({
+    timeout: ours(duration().prefault('45m'), 'The guest must power itself off within this time.'),
+  }))
     .describe('Boot the ISO and wait until the guest powers itself off.')
     .optional(),
-});
+}));
 
 export const groupNameSchema = z
   .string()
@@ -308,40 +287,39 @@ const keepFree = z.union([z.string(), z.number()]).transform((value, context) =>
 });
 
 /** Instead of `node`, in a group, in `defaults` and in overrides. */
-export const placementKeysSchema = z.strictObject({
+export const placementKeysSchema = block(() => ({
   nodes: ours(
     z.union([z.literal('all'), z.array(z.string().min(1)).min(1)]).optional(),
     'Nodes to choose among, instead of `node`: a list, or `all`. An existing VM stays where it is.',
     { effect: 'creation' },
   ),
-  placement: z
-    .strictObject({
-      spread: ours(
-        z.boolean().optional(),
-        'Place the members of a group apart: over zones first, then over their nodes. Default: true.',
-        { effect: 'creation' },
-      ),
-      max_per_node: ours(z.number().int().min(1).optional(), 'Most members of the group on one node.', {
-        effect: 'creation',
-      }),
-      by: ours(
-        z.enum(['memory', 'cores']).optional(),
-        'Which room decides between nodes that are equal otherwise. Default: memory.',
-        { effect: 'creation' },
-      ),
-      keep_free: ours(keepFree.optional(), 'Memory of each node that stays free: `10%`, or a size.', {
-        effect: 'creation',
-      }),
-      apart_from: ours(names.optional(), 'Groups that must not be on the same node.', { effect: 'creation' }),
-      ha_rules: ours(
-        z.boolean().optional(),
-        'For VMs with `ha`: keep HA rules, or groups before Proxmox VE 9, that a failover follows, too. Default: true.',
-        { effect: 'live' },
-      ),
-    })
+  placement: block(() => ({
+    spread: ours(
+      z.boolean().optional(),
+      'Place the members of a group apart: over zones first, then over their nodes. Default: true.',
+      { effect: 'creation' },
+    ),
+    max_per_node: ours(z.number().int().min(1).optional(), 'Most members of the group on one node.', {
+      effect: 'creation',
+    }),
+    by: ours(
+      z.enum(['memory', 'cores']).optional(),
+      'Which room decides between nodes that are equal otherwise. Default: memory.',
+      { effect: 'creation' },
+    ),
+    keep_free: ours(keepFree.optional(), 'Memory of each node that stays free: `10%`, or a size.', {
+      effect: 'creation',
+    }),
+    apart_from: ours(names.optional(), 'Groups that must not be on the same node.', { effect: 'creation' }),
+    ha_rules: ours(
+      z.boolean().optional(),
+      'For VMs with `ha`: keep HA rules, or groups before Proxmox VE 9, that a failover follows, too. Default: true.',
+      { effect: 'live' },
+    ),
+  }))
     .describe('How the plan chooses among `nodes`.')
     .optional(),
-});
+}));
 
 export const zonesSchema = z.record(
   z
@@ -355,7 +333,7 @@ export const zonesSchema = z.record(
 );
 
 /** Keys of a group in addition to the fields of its VMs. */
-export const groupKeysSchema = z.strictObject({
+export const groupKeysSchema = block(() => ({
   count: ours(z.number().int().min(0).optional(), 'Number of VMs in the group. Without `count` and `each` it has one.'),
   each: ours(
     z.array(z.union([z.string().min(1), z.number()])).optional(),
@@ -364,7 +342,7 @@ export const groupKeysSchema = z.strictObject({
   vmids: ours(idRanges.optional(), 'IDs the VMs may have: `101-109`, or a list of IDs and ranges.'),
   after: ours(names.optional(), 'Groups or VMs that must be ready first.'),
   formerly: ours(names.optional(), 'Former names of the group, so that a rename keeps its VMs.'),
-});
+}));
 export const GROUP_KEYS: ReadonlySet<string> = new Set([...Object.keys(groupKeysSchema.shape), 'overrides']);
 
 /** Instead of `address`, in a group: the nth member takes the nth address. */
@@ -374,7 +352,7 @@ export const addressesSchema = ours(
 );
 
 /** The whole file, for editors. VM fields are required only after merging, so none is required here. */
-export const stackFileSchema = z.strictObject({
+export const stackFileSchema = block(() => ({
   version: ours(z.literal(1), 'Version of the format.'),
   stack: stackNameSchema,
   connection: connectionSchema.optional(),
@@ -387,4 +365,4 @@ export const stackFileSchema = z.strictObject({
   vms: ours(z.record(groupNameSchema, z.unknown()).optional(), 'Groups of VMs, by name.'),
   rollout: rolloutSchema.optional(),
   outputs: outputsSchema.optional(),
-});
+}));

@@ -1,6 +1,7 @@
 /** A family of VMs as the lines of a group: what its members share, and what only some of them have. Pure. */
 import { z } from 'zod';
-import { VM_FIELD_ROWS } from '../../kinds/vm/fields/rows.ts';
+import { once } from '../../base/values/once.ts';
+import { vmFieldRows } from '../../kinds/vm/fields/rows.ts';
 import type { Family, FoundVm } from './families.ts';
 import { addressRanges, idRanges } from './ranges.ts';
 import { factored, isSame, type Leaves, SLOT } from './shared-values.ts';
@@ -84,7 +85,7 @@ const NOT_SHARED = /^(name|vmid|node|nics\.[^.]+\.mac)$/;
 
 /** The value that Proxmox or the field itself assumes. */
 function isGivenAnyway(path: string, value: unknown): boolean {
-  const row = ROWS.get(path.replace(SLOT, '$1.*'));
+  const row = rowsByPath().get(path.replace(SLOT, '$1.*'));
   // Whether something is on is always written out.
   if (!row || path.endsWith('.enabled')) return false;
   if (row.facts.serverDefault === String(value)) return true;
@@ -93,7 +94,7 @@ function isGivenAnyway(path: string, value: unknown): boolean {
   return given.success && given.data !== undefined && parsed.success && isSame(given.data, parsed.data);
 }
 
-const ROWS = new Map(VM_FIELD_ROWS.map((row) => [row.path, row]));
+const rowsByPath = once(() => new Map(vmFieldRows().map((row) => [row.path, row])));
 
 /** Values worth writing once for all groups, and the groups without them. */
 export function withDefaults(groups: readonly GroupLines[]): {

@@ -1,8 +1,9 @@
 /** The order of fields in a file: as the reference page has them, with the place of the VM first. Pure. */
-import { VM_FIELD_ROWS } from '../../kinds/vm/fields/rows.ts';
+import { once } from '../../base/values/once.ts';
+import { vmFieldRows } from '../../kinds/vm/fields/rows.ts';
 import { type Leaves, SLOT } from './shared-values.ts';
 
-const RANKS = new Map(VM_FIELD_ROWS.map(({ path }, index) => [path, index]));
+const ranks = once(() => new Map(vmFieldRows().map(({ path }, index) => [path, index])));
 
 export function inOrder(leaves: Leaves): Map<string, unknown> {
   const ranked = [...leaves].map(([path, value]) => {
@@ -26,15 +27,15 @@ function rankOf(path: string): number {
   if (path === 'node' || path === 'nodes') return -1;
   // Of members, addresses are a list; parts without a row, such as `extra.args`, are where their owner is.
   for (let at = path.replace(SLOT, '$1.*').replace(/\.addresses$/, '.address'); at !== ''; at = ownerOf(at)) {
-    const rank = RANKS.get(at) ?? firstBelow(at);
+    const rank = ranks().get(at) ?? firstBelow(at);
     if (rank !== undefined) return rank;
   }
-  return RANKS.size;
+  return ranks().size;
 }
 
 const ownerOf = (path: string) => path.slice(0, Math.max(0, path.lastIndexOf('.')));
 
 function firstBelow(branch: string): number | undefined {
-  for (const [path, rank] of RANKS) if (path.startsWith(`${branch}.`)) return rank;
+  for (const [path, rank] of ranks()) if (path.startsWith(`${branch}.`)) return rank;
   return undefined;
 }

@@ -13,19 +13,19 @@ import { propertyOf } from '../../kinds/vm/config/parts.ts';
 import { diffVm } from '../../kinds/vm/diff/diff.ts';
 import { type VmFields, vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import {
-  DRIVE_ROWS,
-  EFI_ROWS,
+  driveRows,
+  efiRows,
   isModelledKey,
-  NIC_ROWS,
-  NUMA_ROWS,
-  PCI_ROWS,
+  nicRows,
+  numaRows,
   partOf,
+  pciRows,
   rowAt,
   rowsOfKey,
-  TPM_ROWS,
-  USB_ROWS,
-  VIRTIOFS_ROWS,
-  VM_ROWS,
+  tpmRows,
+  usbRows,
+  virtiofsRows,
+  vmRows,
   type WireRow,
 } from '../../kinds/vm/fields/rows.ts';
 import { writtenHa } from '../../kinds/vm/ha.ts';
@@ -57,7 +57,7 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   const values = effectiveValues(observed);
   const tree: Tree = { name: `vm-${observed.vmid}`, vmid: observed.vmid, node: observed.node };
   const leftOut: string[] = [];
-  readRows(tree, VM_ROWS, (row) => values.get(row.family), '');
+  readRows(tree, vmRows(), (row) => values.get(row.family), '');
   // Required in this block; the server omits it if it is off.
   if (isTree(tree.agent)) tree.agent = { enabled: false, ...tree.agent };
   const notes = stripOwnership(values.get('description') ?? '').trim();
@@ -123,10 +123,10 @@ function readDrive(tree: Tree, drive: Drive, text: string): void {
   const place = (path: string, part: string) => put(tree, path, diskPartText(key, part, text));
   if (key === 'efidisk0') {
     place('efi.storage', 'storage');
-    readRows(tree, EFI_ROWS, () => text, 'efi', key);
+    readRows(tree, efiRows(), () => text, 'efi', key);
   } else if (key === 'tpmstate0') {
     place('tpm.storage', 'storage');
-    readRows(tree, TPM_ROWS, () => text, 'tpm', key);
+    readRows(tree, tpmRows(), () => text, 'tpm', key);
   } else if (drive.kind === 'cloud-init') {
     place('cloud_init.storage', 'storage');
     put(tree, 'cloud_init.slot', key);
@@ -138,18 +138,18 @@ function readDrive(tree: Tree, drive: Drive, text: string): void {
       place(`${path}.storage`, 'storage');
       place(`${path}.format`, 'format');
     }
-    readRows(tree, DRIVE_ROWS, () => text, path, key);
+    readRows(tree, driveRows(), () => text, path, key);
   }
 }
 
 function readSlot(tree: Tree, key: string, text: string): void {
-  if (/^net\d+$/.test(key)) readRows(tree, NIC_ROWS, () => text, `nics.${key}`, key);
-  else if (/^usb\d+$/.test(key)) readRows(tree, USB_ROWS, () => text, `usb.${key}`, key);
-  else if (/^numa\d$/.test(key)) readRows(tree, NUMA_ROWS, () => text, `numa_nodes.${key}`, key);
-  else if (/^virtiofs\d$/.test(key)) readRows(tree, VIRTIOFS_ROWS, () => text, `virtiofs.${key}`, key);
+  if (/^net\d+$/.test(key)) readRows(tree, nicRows(), () => text, `nics.${key}`, key);
+  else if (/^usb\d+$/.test(key)) readRows(tree, usbRows(), () => text, `usb.${key}`, key);
+  else if (/^numa\d$/.test(key)) readRows(tree, numaRows(), () => text, `numa_nodes.${key}`, key);
+  else if (/^virtiofs\d$/.test(key)) readRows(tree, virtiofsRows(), () => text, `virtiofs.${key}`, key);
   else if (/^serial\d+$/.test(key)) put(tree, `serial.${key}`, text);
   else if (/^hostpci\d+$/.test(key)) {
-    readRows(tree, PCI_ROWS, () => text, `pci.${key}`, key);
+    readRows(tree, pciRows(), () => text, `pci.${key}`, key);
     put(tree, `pci.${key}.device`, propertyOf(key, text).get(partOf(rowAt('pci.*.device'))));
   }
 }

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { invariant } from '../../base/errors.ts';
+import { once } from '../../base/values/once.ts';
 import type { ReleaseNumber } from '../../base/values/release.ts';
 import { parseByteSize, parseDuration } from '../../base/values/units.ts';
 import type { WordKind } from './words.ts';
@@ -87,6 +88,24 @@ export function field<Schema extends z.ZodType>(schema: Schema, facts: FieldFact
   invariant(!registry.has(schema), `Two fields share one schema, the second is: ${facts.description}`);
   registry.add(schema, facts);
   return schema;
+}
+
+/**
+ * A block of fields that allows no others. Its rows are made when they are first needed: a command meets few of the blocks,
+ * and making the rows of all of them takes as long as everything else that a short command does.
+ */
+export function block<Rows extends z.core.$ZodLooseShape>(rows: () => Rows): ReturnType<typeof z.strictObject<Rows>> {
+  const shape = once(rows);
+  // zod keeps a getter as it is, also in copies.
+  const definition: z.core.$ZodObjectDef<Rows> = {
+    type: 'object',
+    get shape() {
+      return shape();
+    },
+    catchall: z.never(),
+  };
+  // The constructor knows shapes only by their base type.
+  return new z.ZodObject(definition) as unknown as ReturnType<typeof z.strictObject<Rows>>;
 }
 
 /** A text that fits into a property string, whose grammar has no quoting. */

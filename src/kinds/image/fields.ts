@@ -1,6 +1,6 @@
 /** The field table of an image: a file in a storage that Proxmox downloads or Proxwright uploads. */
 import { z } from 'zod';
-import { field, word } from '../fields/field.ts';
+import { block, field, word } from '../fields/field.ts';
 
 const digest = (digits: number, name: string) =>
   z
@@ -8,7 +8,7 @@ const digest = (digits: number, name: string) =>
     .regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`), `a ${name} sum is ${digits} hexadecimal digits`)
     .optional();
 
-export const imageFieldsSchema = z.strictObject({
+export const imageFieldsSchema = block(() => ({
   url: field(z.url({ protocol: /^https?$/ }).optional(), {
     description: 'URL to download the image from.',
     effect: 'creation',
@@ -55,6 +55,6 @@ export const imageFieldsSchema = z.strictObject({
     description: 'How the file is packed; by default from the extension of its name.',
     effect: 'creation',
   }),
-});
+}));
 
 export type ImageFields = z.output<typeof imageFieldsSchema>;

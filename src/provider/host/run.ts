@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { KnownSecrets } from '../../base/secret.ts';
+import { once } from '../../base/values/once.ts';
 import type { Provider } from '../provider.ts';
 import type { GuardOptions } from './calls.ts';
 import { createCertificate } from './certificate.ts';
@@ -122,12 +123,4 @@ async function endIfNoHostConnects({ clientCertificate }: HandshakeRequest, serv
   if (clientCertificate === undefined) return;
   await systemClock.sleep(CONNECT_WITHIN_MS);
   if (!server.hasBeenUsed) process.exit(0);
-}
-
-function once<Result>(act: () => Result): () => Result {
-  let result: { readonly value: Result } | undefined;
-  return () => {
-    result ??= { value: act() };
-    return result.value;
-  };
 }

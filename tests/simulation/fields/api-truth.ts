@@ -8,7 +8,7 @@ import { isSince } from '../../../src/base/values/release.ts';
 import type { FieldRow } from '../../../src/kinds/fields/field-table.ts';
 import { textOfWords, wordsOfText } from '../../../src/kinds/fields/words.ts';
 import { privilegeRules } from '../../../src/kinds/privileges/need.ts';
-import { WIRE_ROWS, type WireRow } from '../../../src/kinds/vm/fields/rows.ts';
+import { type WireRow, wireRows } from '../../../src/kinds/vm/fields/rows.ts';
 import { type ConfigSubject, writeNeeds } from '../../../src/kinds/vm/privileges/config.ts';
 import { compareConfigValue } from '../../../src/pve/wire/config-comparison.ts';
 import { describeConfigKey, formatOfKey } from '../../../src/pve/wire/index.ts';
@@ -65,10 +65,12 @@ function hasPart(key: string, part: string): boolean {
 
 /** Two fields cannot have the same place, unless each has its own part of the text. */
 function rivals(row: WireRow): string[] {
-  return WIRE_ROWS.filter(
-    (other) =>
-      other.path !== row.path && other.family === row.family && other.part === row.part && other.words === row.words,
-  ).map((other) => `${row.path} and ${other.path} are bound to the same place`);
+  return wireRows()
+    .filter(
+      (other) =>
+        other.path !== row.path && other.family === row.family && other.part === row.part && other.words === row.words,
+    )
+    .map((other) => `${row.path} and ${other.path} are bound to the same place`);
 }
 
 function driveProblems({ path, family, part, facts: { on, buses }, words }: WireRow): string[] {

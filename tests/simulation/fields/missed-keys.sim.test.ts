@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { fieldsOfVm } from '../../../src/engine/import/fields.ts';
 import { valueAt } from '../../../src/kinds/fields/field-table.ts';
-import { WIRE_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
+import { wireRows } from '../../../src/kinds/vm/fields/rows.ts';
 import { observedVm } from '../../../src/kinds/vm/testing/server.ts';
 import { VM_SCHEMA } from '../../../src/provider/kinds/vm/schema.ts';
 import type { Attributes } from '../../../src/provider/schema/model.ts';
@@ -84,7 +84,9 @@ function familyOf(key: string): string {
 
 /** Every field of a key, that of a slot by its name. */
 function fieldsOfKey(key: string): string[] {
-  return WIRE_ROWS.filter(({ family }) => family === familyOf(key)).map(({ path }) => path.replace('*', key));
+  return wireRows()
+    .filter(({ family }) => family === familyOf(key))
+    .map(({ path }) => path.replace('*', key));
 }
 
 describe.each([
@@ -121,7 +123,7 @@ describe.each([
 
   it.each(keys.map((key) => [key.path, key] as const))('has a row and an attribute: %s', (path, { wire }) => {
     const [key, part] = wire;
-    expect(WIRE_ROWS.some((row) => row.family === familyOf(key) && row.part === part)).toBe(true);
+    expect(wireRows().some((row) => row.family === familyOf(key) && row.part === part)).toBe(true);
     expect(fieldsOfKey(key)).toContain(path);
     expect(attributeAt(VM_SCHEMA.attributes, path.split('.'))).toBeDefined();
   });

@@ -1,13 +1,13 @@
 /** Everything that is wrong with a field row, by the facts of Proxmox's API and by what the simulator does. */
-import { VM_FIELD_ROWS, WIRE_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
+import { vmFieldRows, wireRows } from '../../../src/kinds/vm/fields/rows.ts';
 import { factProblems } from './api-truth.ts';
 import { behaviourProblems } from './behaviour.ts';
 
-export const BOUND_PATHS: readonly string[] = WIRE_ROWS.map(({ path }) => path);
+export const BOUND_PATHS: readonly string[] = wireRows().map(({ path }) => path);
 
 export async function rowProblems(path: string): Promise<string[]> {
-  const row = WIRE_ROWS.find((each) => each.path === path);
-  const schema = VM_FIELD_ROWS.find((each) => each.path === path)?.schema;
+  const row = wireRows().find((each) => each.path === path);
+  const schema = vmFieldRows().find((each) => each.path === path)?.schema;
   if (!row || !schema) return [`${path} is not bound to Proxmox`];
   const problems = factProblems(row, schema);
   // What the server does not know need not be sent to it.

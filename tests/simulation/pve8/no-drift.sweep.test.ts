@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isSince } from '../../../src/base/values/release.ts';
 import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
-import { VM_FIELD_ROWS } from '../../../src/kinds/vm/fields/rows.ts';
+import { vmFieldRows } from '../../../src/kinds/vm/fields/rows.ts';
 import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { byDepth } from '../../support/depth.ts';
 import { DRIFT_WORLD, stackOf, VM_SITES } from '../engine/support/drift-world.ts';
@@ -14,9 +14,9 @@ import { worldOf } from './support/worlds.ts';
 const STACKS_PER_TEMPLATE = byDepth(2, 12);
 
 /** Fields that the release does not have yet. */
-const NEWER = VM_FIELD_ROWS.filter(({ facts: { since } }) => since !== undefined && !isSince('8.4', since)).map(
-  ({ path }) => path.split('.'),
-);
+const NEWER = vmFieldRows()
+  .filter(({ facts: { since } }) => since !== undefined && !isSince('8.4', since))
+  .map(({ path }) => path.split('.'));
 
 function without(fields: VmFields, paths: readonly (readonly string[])[]): VmFields {
   const copy = structuredClone(fields) as Record<string, unknown>; // plain data

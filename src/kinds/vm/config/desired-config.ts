@@ -8,20 +8,20 @@ import type { DiskFields } from '../fields/disks.ts';
 import type { VmFields } from '../fields/index.ts';
 import type { NicFields } from '../fields/nics.ts';
 import {
-  DRIVE_ROWS,
-  EFI_ROWS,
-  NIC_ROWS,
-  NUMA_ROWS,
-  PCI_ROWS,
+  driveRows,
+  efiRows,
+  nicRows,
+  numaRows,
   partOf,
+  pciRows,
   rowAt,
-  TPM_ROWS,
-  USB_ROWS,
-  VIRTIOFS_ROWS,
-  VM_ROWS,
-  VOLUME_ROWS,
-  WIRE_ROWS,
+  tpmRows,
+  usbRows,
+  virtiofsRows,
+  vmRows,
+  volumeRows,
   type WireRow,
+  wireRows,
 } from '../fields/rows.ts';
 import { secretFieldsOf } from '../fields/secrets.ts';
 import { withoutLineage } from '../ownership.ts';
@@ -60,7 +60,7 @@ export interface SeedPlace {
 
 export function desiredConfig(fields: VmFields, context: DesiredContext): DesiredConfig {
   const desired = new Collector();
-  for (const row of VM_ROWS) {
+  for (const row of vmRows()) {
     // What custom cloud-init files contain is not configured a second time.
     if (!context.seed || !isCloudInit(row)) desired.bind(row.family, fields, row, '');
   }
@@ -72,9 +72,9 @@ export function desiredConfig(fields: VmFields, context: DesiredContext): Desire
   }
   if (fields.efi) {
     // Proxmox defaults to the legacy variable store, which current firmware should not get.
-    desireFixed(desired, 'efi', fields.efi, EFI_ROWS, 'efitype=4m,pre-enrolled-keys=0');
+    desireFixed(desired, 'efi', fields.efi, efiRows(), 'efitype=4m,pre-enrolled-keys=0');
   }
-  if (fields.tpm) desireFixed(desired, 'tpm', fields.tpm, TPM_ROWS, 'version=v2.0');
+  if (fields.tpm) desireFixed(desired, 'tpm', fields.tpm, tpmRows(), 'version=v2.0');
   desireDevices(desired, fields, context);
   if (context.seed) desireSeed(desired, fields, context.seed, context);
   else desireCloudInit(desired, fields, context);
@@ -120,14 +120,14 @@ function desireDisk(desired: Collector, slot: string, disk: DiskFields): void {
     desired.remove(slot, path);
     return;
   }
-  const { set, fields } = desired.parts(slot, disk, DRIVE_ROWS, path);
+  const { set, fields } = desired.parts(slot, disk, driveRows(), path);
   if (disk.iso !== undefined) {
     const row = rowAt('disks.*.iso');
     const medium: DesiredField = { path: `${path}.iso`, value: disk.iso, words: row.words, parts: [partOf(row)] };
     desired.add(slot, { kind: 'cdrom', set, file: disk.iso === false ? 'none' : disk.iso }, [medium, ...fields]);
     return;
   }
-  const volumeFields = VOLUME_ROWS.flatMap((row) => volumeField(row, disk, path));
+  const volumeFields = volumeRows().flatMap((row) => volumeField(row, disk, path));
   const { size: sizeBytes, storage, format, keep } = disk;
   // Only recorded: the server knows no such mark.
   const kept: DesiredField[] =
@@ -186,7 +186,7 @@ function desireNic(desired: Collector, slot: string, nic: NicFields): void {
     desired.remove(slot, path);
     return;
   }
-  const { set, fields } = desired.parts(slot, nic, NIC_ROWS, path);
+  const { set, fields } = desired.parts(slot, nic, nicRows(), path);
   desired.property(slot, set, fields, NEW_CARD);
 }
 
@@ -222,7 +222,7 @@ function desireDevices(desired: Collector, fields: VmFields, context: DesiredCon
   const [address, mapping] = [rowAt('pci.*.device'), rowAt('pci.*.mapping')];
   for (const [slot, device] of Object.entries(fields.pci ?? {})) {
     const path = `pci.${slot}`;
-    for (const row of PCI_ROWS) desired.bind(slot, device, row, path);
+    for (const row of pciRows()) desired.bind(slot, device, row, path);
     if (device.device === undefined) continue;
     const mapped = context.pciMappings?.get(device.device);
     // A token may use mappings only; the address itself is left to a real root login.
@@ -230,9 +230,9 @@ function desireDevices(desired: Collector, fields: VmFields, context: DesiredCon
     desired.bind(slot, { device: mapped ?? device.device }, row, path);
   }
   const plainSlots = [
-    ['usb', fields.usb, USB_ROWS],
-    ['numa_nodes', fields.numa_nodes, NUMA_ROWS],
-    ['virtiofs', fields.virtiofs, VIRTIOFS_ROWS],
+    ['usb', fields.usb, usbRows()],
+    ['numa_nodes', fields.numa_nodes, numaRows()],
+    ['virtiofs', fields.virtiofs, virtiofsRows()],
   ] as const;
   for (const [block, slots, rows] of plainSlots) {
     for (const [slot, device] of Object.entries(slots ?? {})) {
@@ -256,7 +256,7 @@ function desireSeed(desired: Collector, fields: VmFields, seed: SeedPlace, conte
 /** Fields of the stack that Proxwright writes into the cloud-init files, beside the custom ones. */
 function fieldsInSeed(fields: VmFields, context: DesiredContext): DesiredField[] {
   const written = new Collector();
-  for (const row of VM_ROWS.filter(isCloudInit)) written.bind(row.family, fields, row, '');
+  for (const row of vmRows().filter(isCloudInit)) written.bind(row.family, fields, row, '');
   for (const [slot, nic] of Object.entries(fields.nics ?? {})) desireAddresses(written, slot, nic);
   desireSecrets(written, fields, context);
   return [...written.entries.values()].flatMap((entry) => entry.fields);
@@ -265,7 +265,7 @@ function fieldsInSeed(fields: VmFields, context: DesiredContext): DesiredField[]
 /** Secrets that have a key of their own. */
 function desireSecrets(desired: Collector, fields: VmFields, { secrets }: DesiredContext): void {
   const given = new Set(secretFieldsOf(fields).map(({ path }) => path));
-  for (const { path, family, words } of WIRE_ROWS.filter((row) => given.has(row.path))) {
+  for (const { path, family, words } of wireRows().filter((row) => given.has(row.path))) {
     const secret = secrets?.get(path);
     if (secret) desired.add(family, { kind: 'secret', ...secret }, [{ path, value: secret.digest, words, parts: [] }]);
   }

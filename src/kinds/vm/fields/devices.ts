@@ -1,6 +1,6 @@
 /** Devices of the host passed to a VM. */
 import { z } from 'zod';
-import { field, word } from '../../fields/field.ts';
+import { block, field, word } from '../../fields/field.ts';
 import { hotplugUsbDevice } from './effects.ts';
 
 /** An id that the guest sees instead of the device's own. */
@@ -14,7 +14,7 @@ function shownId(description: string, part: string) {
   );
 }
 
-export const pciDeviceFields = z.strictObject({
+export const pciDeviceFields = block(() => ({
   mapping: field(word().optional(), {
     description: 'Name of a PCI mapping.',
     wire: ['hostpci', 'mapping'],
@@ -77,9 +77,9 @@ export const pciDeviceFields = z.strictObject({
   device_id: shownId('Device id that the guest sees.', 'device-id'),
   sub_vendor_id: shownId('Subsystem vendor id that the guest sees.', 'sub-vendor-id'),
   sub_device_id: shownId('Subsystem device id that the guest sees.', 'sub-device-id'),
-});
+}));
 
-export const usbDeviceFields = z.strictObject({
+export const usbDeviceFields = block(() => ({
   mapping: field(word().optional(), {
     description: 'Name of a USB mapping.',
     wire: ['usb', 'mapping'],
@@ -99,4 +99,4 @@ export const usbDeviceFields = z.strictObject({
     effect: hotplugUsbDevice,
     serverDefault: 'false',
   }),
-});
+}));

@@ -1,6 +1,6 @@
 /** Disks and CD drives of a VM, by slot. */
 import { z } from 'zod';
-import { byteSize, type DriveBus, duration, field, volumeName, word } from '../../fields/field.ts';
+import { block, byteSize, type DriveBus, duration, field, volumeName, word } from '../../fields/field.ts';
 import { hotplugDisk } from './effects.ts';
 
 const SLOT = /^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$/;
@@ -63,30 +63,28 @@ function burstLength(part: string) {
   });
 }
 
-const limits = z
-  .strictObject({
-    mbps: throughput('Limit of reads and writes together, in MB/s.', ''),
-    mbps_burst: burst('MB/s that a burst of reads and writes may reach.', 'mbps_max'),
-    mbps_burst_length: burstLength('bps_max_length'),
-    read_mbps: throughput('Read limit in MB/s.', '_rd'),
-    read_mbps_burst: burst('MB/s that a burst of reads may reach.', 'mbps_rd_max'),
-    read_mbps_burst_length: burstLength('bps_rd_max_length'),
-    write_mbps: throughput('Write limit in MB/s.', '_wr'),
-    write_mbps_burst: burst('MB/s that a burst of writes may reach.', 'mbps_wr_max'),
-    write_mbps_burst_length: burstLength('bps_wr_max_length'),
-    iops: operations('Operations per second, reads and writes together.', ''),
-    iops_burst: burst('Operations per second that a burst of reads and writes may reach.', 'iops_max'),
-    iops_burst_length: burstLength('iops_max_length'),
-    read_iops: operations('Read operations per second.', '_rd'),
-    read_iops_burst: burst('Operations per second that a burst of reads may reach.', 'iops_rd_max'),
-    read_iops_burst_length: burstLength('iops_rd_max_length'),
-    write_iops: operations('Write operations per second.', '_wr'),
-    write_iops_burst: burst('Operations per second that a burst of writes may reach.', 'iops_wr_max'),
-    write_iops_burst_length: burstLength('iops_wr_max_length'),
-  })
-  .describe('Throughput limits, with the bursts that they allow.');
+const limits = block(() => ({
+  mbps: throughput('Limit of reads and writes together, in MB/s.', ''),
+  mbps_burst: burst('MB/s that a burst of reads and writes may reach.', 'mbps_max'),
+  mbps_burst_length: burstLength('bps_max_length'),
+  read_mbps: throughput('Read limit in MB/s.', '_rd'),
+  read_mbps_burst: burst('MB/s that a burst of reads may reach.', 'mbps_rd_max'),
+  read_mbps_burst_length: burstLength('bps_rd_max_length'),
+  write_mbps: throughput('Write limit in MB/s.', '_wr'),
+  write_mbps_burst: burst('MB/s that a burst of writes may reach.', 'mbps_wr_max'),
+  write_mbps_burst_length: burstLength('bps_wr_max_length'),
+  iops: operations('Operations per second, reads and writes together.', ''),
+  iops_burst: burst('Operations per second that a burst of reads and writes may reach.', 'iops_max'),
+  iops_burst_length: burstLength('iops_max_length'),
+  read_iops: operations('Read operations per second.', '_rd'),
+  read_iops_burst: burst('Operations per second that a burst of reads may reach.', 'iops_rd_max'),
+  read_iops_burst_length: burstLength('iops_rd_max_length'),
+  write_iops: operations('Write operations per second.', '_wr'),
+  write_iops_burst: burst('Operations per second that a burst of writes may reach.', 'iops_wr_max'),
+  write_iops_burst_length: burstLength('iops_wr_max_length'),
+})).describe('Throughput limits, with the bursts that they allow.');
 
-export const diskFieldsSchema = z.strictObject({
+export const diskFieldsSchema = block(() => ({
   size: field(byteSize().optional(), {
     description: 'Size. A disk from the template grows to it; disks never shrink.',
     wire: ['drive', 'size'],
@@ -268,7 +266,7 @@ export const diskFieldsSchema = z.strictObject({
     words: 'removal',
     effect: hotplugDisk,
   }),
-});
+}));
 
 export const diskSlots = z
   .record(z.string().regex(SLOT, 'a disk slot is ide0–3, sata0–5, scsi0–30 or virtio0–15'), diskFieldsSchema)

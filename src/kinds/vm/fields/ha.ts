@@ -1,6 +1,6 @@
 /** Fields of high availability: whether the cluster's HA manager looks after the VM, and how. */
 import { z } from 'zod';
-import { field } from '../../fields/field.ts';
+import { block, field } from '../../fields/field.ts';
 
 const tries = (where: string, serverDefault: string) =>
   field(z.number().int().min(0).optional(), {
@@ -9,7 +9,7 @@ const tries = (where: string, serverDefault: string) =>
     serverDefault,
   });
 
-const managed = z.strictObject({
+const managed = block(() => ({
   state: field(z.enum(['started', 'stopped', 'disabled', 'ignored']).default('started'), {
     description:
       'State that the HA manager enforces. disabled also excludes recovery from a lost node; ignored leaves the VM alone.',
@@ -32,7 +32,7 @@ const managed = z.strictObject({
       .optional(),
     { description: 'A comment of one line.', effect: 'live' },
   ),
-});
+}));
 
 export const haFields = z
   .union([

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { VGA_TYPES } from '../../../pve/wire/index.ts';
-import { byteSize, field, singleLine, word } from '../../fields/field.ts';
+import { block, byteSize, field, singleLine, word } from '../../fields/field.ts';
 import { cloudInitFields } from './cloud-init.ts';
 import { pciDeviceFields, usbDeviceFields } from './devices.ts';
 import { diskSlots } from './disks.ts';
@@ -36,25 +36,23 @@ const tag = z
   .string()
   .regex(/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/, 'a tag has letters, digits, and _ - + . behind the first character');
 
-const clone = z
-  .strictObject({
-    template: field(z.union([z.string().min(1), z.number().int()]), {
-      description: 'Name or id of the template to clone.',
-      effect: 'creation',
-    }),
-    mode: field(z.enum(['full', 'linked']).default('full'), {
-      description: 'full copies every disk; linked shares the disks of the template and stays on their storage.',
-      effect: 'creation',
-    }),
-    storage: field(z.string().optional(), { description: 'Target storage of a full clone.', effect: 'creation' }),
-    format: field(z.enum(['raw', 'qcow2', 'vmdk']).optional(), {
-      description: 'Image format of a full clone on file storage.',
-      effect: 'creation',
-    }),
-  })
-  .describe('The template to clone.');
+const clone = block(() => ({
+  template: field(z.union([z.string().min(1), z.number().int()]), {
+    description: 'Name or id of the template to clone.',
+    effect: 'creation',
+  }),
+  mode: field(z.enum(['full', 'linked']).default('full'), {
+    description: 'full copies every disk; linked shares the disks of the template and stays on their storage.',
+    effect: 'creation',
+  }),
+  storage: field(z.string().optional(), { description: 'Target storage of a full clone.', effect: 'creation' }),
+  format: field(z.enum(['raw', 'qcow2', 'vmdk']).optional(), {
+    description: 'Image format of a full clone on file storage.',
+    effect: 'creation',
+  }),
+})).describe('The template to clone.');
 
-export const vmFieldsSchema = z.strictObject({
+export const vmFieldsSchema = block(() => ({
   name,
   vmid: field(z.number().int().min(100).max(999_999_999).optional(), {
     description: 'Id of the VM; the next free one by default.',
@@ -208,28 +206,27 @@ export const vmFieldsSchema = z.strictObject({
       effect: 'restart',
     },
   ),
-  vga: z
-    .strictObject({
-      type: field(z.enum(VGA_TYPES).optional(), {
-        description: 'Graphics card.',
-        wire: ['vga', 'type'],
-        effect: 'restart',
-        serverDefault: 'std',
-      }),
-      memory: field(vgaMemory.optional(), {
-        description: 'Graphics memory.',
-        wire: ['vga', 'memory'],
-        words: 'mebibytes',
-        effect: 'restart',
-      }),
-      clipboard: field(z.union([z.literal(false), z.enum(['vnc'])]).optional(), {
-        description: 'Share the clipboard with a VNC console, in place of SPICE; false for none.',
-        wire: ['vga', 'clipboard'],
-        words: 'text-or-false',
-        effect: 'restart',
-        since: '8.1',
-      }),
-    })
+  vga: block(() => ({
+    type: field(z.enum(VGA_TYPES).optional(), {
+      description: 'Graphics card.',
+      wire: ['vga', 'type'],
+      effect: 'restart',
+      serverDefault: 'std',
+    }),
+    memory: field(vgaMemory.optional(), {
+      description: 'Graphics memory.',
+      wire: ['vga', 'memory'],
+      words: 'mebibytes',
+      effect: 'restart',
+    }),
+    clipboard: field(z.union([z.literal(false), z.enum(['vnc'])]).optional(), {
+      description: 'Share the clipboard with a VNC console, in place of SPICE; false for none.',
+      wire: ['vga', 'clipboard'],
+      words: 'text-or-false',
+      effect: 'restart',
+      since: '8.1',
+    }),
+  }))
     .describe('Graphics.')
     .optional(),
   rng: field(z.enum(['/dev/urandom', '/dev/random', '/dev/hwrng']).optional(), {
@@ -281,7 +278,7 @@ export const vmFieldsSchema = z.strictObject({
       .optional(),
     { description: 'Raw Proxmox keys that have no field.', effect: 'restart' },
   ),
-});
+}));
 
 /** A VM as the engine works with it. */
 export type VmFields = z.output<typeof vmFieldsSchema>;

@@ -1,6 +1,6 @@
 /** Where the memory of a VM is, how it is laid out and protected, and directories of the host shared through it. */
 import { z } from 'zod';
-import { byteSize, field, word } from '../../fields/field.ts';
+import { block, byteSize, field, word } from '../../fields/field.ts';
 
 const ONE_MIB = 1024 ** 2;
 
@@ -17,7 +17,7 @@ function isRange(text: string): boolean {
   return first <= last;
 }
 
-const numaNodeFields = z.strictObject({
+const numaNodeFields = block(() => ({
   cpus: field(numbers, {
     description: 'Virtual CPUs of the node, counted from 0.',
     wire: ['numa[n]', 'cpus'],
@@ -44,108 +44,102 @@ const numaNodeFields = z.strictObject({
     wire: ['numa[n]', 'policy'],
     effect: 'restart',
   }),
-});
+}));
 
-const hugepages = z
-  .strictObject({
-    size: field(z.enum(['any', '2MiB', '1GiB']).optional(), {
-      description: 'Size of the pages; any uses the largest that fits. Needs cpu.numa.',
-      wire: ['hugepages'],
-      words: 'page-size',
-      effect: 'restart',
-      rootOnly: true,
-    }),
-    keep: field(switched(), {
-      description: 'Keep the pages when the VM stops, for its next start.',
-      wire: ['keephugepages'],
-      effect: 'restart',
-      rootOnly: true,
-      serverDefault: 'false',
-    }),
-  })
-  .describe('Huge pages of the host as memory.');
+const hugepages = block(() => ({
+  size: field(z.enum(['any', '2MiB', '1GiB']).optional(), {
+    description: 'Size of the pages; any uses the largest that fits. Needs cpu.numa.',
+    wire: ['hugepages'],
+    words: 'page-size',
+    effect: 'restart',
+    rootOnly: true,
+  }),
+  keep: field(switched(), {
+    description: 'Keep the pages when the VM stops, for its next start.',
+    wire: ['keephugepages'],
+    effect: 'restart',
+    rootOnly: true,
+    serverDefault: 'false',
+  }),
+})).describe('Huge pages of the host as memory.');
 
-const amdSev = z
-  .strictObject({
-    type: field(z.enum(['std', 'es', 'snp']), {
-      description: 'Encrypted memory (std), also registers (es), also integrity (snp).',
-      wire: ['amd-sev', 'type'],
-      effect: 'restart',
-      since: '8.3',
-      rootOnly: true,
-    }),
-    no_debug: field(switched(), {
-      description: 'Forbid debugging of the guest.',
-      wire: ['amd-sev', 'no-debug'],
-      effect: 'restart',
-      since: '8.3',
-      rootOnly: true,
-      serverDefault: 'false',
-    }),
-    no_key_sharing: field(switched(), {
-      description: 'Forbid sharing the key with other guests.',
-      wire: ['amd-sev', 'no-key-sharing'],
-      effect: 'restart',
-      since: '8.3',
-      rootOnly: true,
-      serverDefault: 'false',
-    }),
-    kernel_hashes: field(switched(), {
-      description: 'Measure kernel, initrd and command line at the start.',
-      wire: ['amd-sev', 'kernel-hashes'],
-      effect: 'restart',
-      since: '8.3',
-      rootOnly: true,
-      serverDefault: 'false',
-    }),
-    allow_smt: field(switched(), {
-      description: 'With snp: allow simultaneous multithreading on the host.',
-      wire: ['amd-sev', 'allow-smt'],
-      effect: 'restart',
-      since: '8.3',
-      rootOnly: true,
-      serverDefault: 'true',
-    }),
-  })
-  .describe('Memory encryption by an AMD host.');
+const amdSev = block(() => ({
+  type: field(z.enum(['std', 'es', 'snp']), {
+    description: 'Encrypted memory (std), also registers (es), also integrity (snp).',
+    wire: ['amd-sev', 'type'],
+    effect: 'restart',
+    since: '8.3',
+    rootOnly: true,
+  }),
+  no_debug: field(switched(), {
+    description: 'Forbid debugging of the guest.',
+    wire: ['amd-sev', 'no-debug'],
+    effect: 'restart',
+    since: '8.3',
+    rootOnly: true,
+    serverDefault: 'false',
+  }),
+  no_key_sharing: field(switched(), {
+    description: 'Forbid sharing the key with other guests.',
+    wire: ['amd-sev', 'no-key-sharing'],
+    effect: 'restart',
+    since: '8.3',
+    rootOnly: true,
+    serverDefault: 'false',
+  }),
+  kernel_hashes: field(switched(), {
+    description: 'Measure kernel, initrd and command line at the start.',
+    wire: ['amd-sev', 'kernel-hashes'],
+    effect: 'restart',
+    since: '8.3',
+    rootOnly: true,
+    serverDefault: 'false',
+  }),
+  allow_smt: field(switched(), {
+    description: 'With snp: allow simultaneous multithreading on the host.',
+    wire: ['amd-sev', 'allow-smt'],
+    effect: 'restart',
+    since: '8.3',
+    rootOnly: true,
+    serverDefault: 'true',
+  }),
+})).describe('Memory encryption by an AMD host.');
 
-const intelTdx = z
-  .strictObject({
-    type: field(z.enum(['tdx']), {
-      description: 'Kind of trust domain.',
-      wire: ['intel-tdx', 'type'],
-      effect: 'restart',
-      since: '9.1',
-      rootOnly: true,
-    }),
-    attestation: field(switched(), {
-      description: 'Let the guest prove that it is protected, through the quote generation service of the host.',
-      wire: ['intel-tdx', 'attestation'],
-      effect: 'restart',
-      since: '9.1',
-      rootOnly: true,
-      serverDefault: 'true',
-    }),
-    vsock_cid: field(z.number().int().min(2).optional(), {
-      description: 'Context id of that service.',
-      wire: ['intel-tdx', 'vsock-cid'],
-      effect: 'restart',
-      since: '9.1',
-      rootOnly: true,
-      serverDefault: '2',
-    }),
-    vsock_port: field(z.number().int().min(0).optional(), {
-      description: 'Port of that service.',
-      wire: ['intel-tdx', 'vsock-port'],
-      effect: 'restart',
-      since: '9.1',
-      rootOnly: true,
-      serverDefault: '4050',
-    }),
-  })
-  .describe('Memory encryption by an Intel host.');
+const intelTdx = block(() => ({
+  type: field(z.enum(['tdx']), {
+    description: 'Kind of trust domain.',
+    wire: ['intel-tdx', 'type'],
+    effect: 'restart',
+    since: '9.1',
+    rootOnly: true,
+  }),
+  attestation: field(switched(), {
+    description: 'Let the guest prove that it is protected, through the quote generation service of the host.',
+    wire: ['intel-tdx', 'attestation'],
+    effect: 'restart',
+    since: '9.1',
+    rootOnly: true,
+    serverDefault: 'true',
+  }),
+  vsock_cid: field(z.number().int().min(2).optional(), {
+    description: 'Context id of that service.',
+    wire: ['intel-tdx', 'vsock-cid'],
+    effect: 'restart',
+    since: '9.1',
+    rootOnly: true,
+    serverDefault: '2',
+  }),
+  vsock_port: field(z.number().int().min(0).optional(), {
+    description: 'Port of that service.',
+    wire: ['intel-tdx', 'vsock-port'],
+    effect: 'restart',
+    since: '9.1',
+    rootOnly: true,
+    serverDefault: '4050',
+  }),
+})).describe('Memory encryption by an Intel host.');
 
-const sharedDirectoryFields = z.strictObject({
+const sharedDirectoryFields = block(() => ({
   mapping: field(word(), {
     description: 'Name of a directory mapping; the guest mounts the directory by this name.',
     wire: ['virtiofs', 'dirid'],
@@ -180,7 +174,7 @@ const sharedDirectoryFields = z.strictObject({
     since: '8.4',
     serverDefault: 'false',
   }),
-});
+}));
 
 export const memoryFields = {
   allow_ksm: field(switched(), {

@@ -1,7 +1,7 @@
 /** Network cards of a VM, by slot, with the addresses cloud-init gives them. */
 import { z } from 'zod';
 import { NIC_MODELS } from '../../../pve/wire/index.ts';
-import { field, word } from '../../fields/field.ts';
+import { block, field, word } from '../../fields/field.ts';
 import { hotplug } from './effects.ts';
 
 const SLOT = /^net([0-9]|[12][0-9]|3[01])$/;
@@ -9,7 +9,7 @@ const SLOT = /^net([0-9]|[12][0-9]|3[01])$/;
 const ipv4 = z
   .union([
     z.literal('dhcp'),
-    z.strictObject({
+    block(() => ({
       address: field(
         z.string().regex(/^\d+\.\d+\.\d+\.\d+\/\d+$/, 'an address has its network length: 10.0.20.11/24'),
         {
@@ -23,14 +23,14 @@ const ipv4 = z
         wire: ['ipconfig', 'gw'],
         effect: 'live',
       }),
-    }),
+    })),
   ])
   .describe('IPv4 address that cloud-init gives the card.');
 
 const ipv6 = z
   .union([
     z.enum(['dhcp', 'auto']),
-    z.strictObject({
+    block(() => ({
       address: field(z.string().regex(/^[0-9a-fA-F:.]+\/\d+$/, 'an address has its network length: fd00::11/64'), {
         description: 'Address with prefix length.',
         wire: ['ipconfig', 'ip6'],
@@ -41,11 +41,11 @@ const ipv6 = z
         wire: ['ipconfig', 'gw6'],
         effect: 'live',
       }),
-    }),
+    })),
   ])
   .describe('IPv6 address that cloud-init gives the card.');
 
-export const nicFieldsSchema = z.strictObject({
+export const nicFieldsSchema = block(() => ({
   model: field(z.enum(NIC_MODELS).optional(), {
     description: 'Card that the guest sees; virtio for a new one.',
     wire: ['net', 'model'],
@@ -111,7 +111,7 @@ export const nicFieldsSchema = z.strictObject({
     words: 'removal',
     effect: hotplug('network'),
   }),
-});
+}));
 
 export const nicSlots = z
   .record(z.string().regex(SLOT, 'a network slot is net0–net31'), nicFieldsSchema)

@@ -1,8 +1,9 @@
 /**
  * The field rows of a VM as the code reads them: which key and sub-key a field is bound to and in which words, and the other
- * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows.
+ * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows, when it is first needed.
  */
 import { invariant } from '../../../base/errors.ts';
+import { once } from '../../../base/values/once.ts';
 import { compareReleases, type ReleaseNumber } from '../../../base/values/release.ts';
 import { allConfigKeys, describeConfigKey } from '../../../pve/wire/index.ts';
 import type { FieldFacts } from '../../fields/field.ts';
@@ -26,15 +27,30 @@ export interface WireRow {
   readonly facts: FieldFacts;
 }
 
-export const VM_FIELD_ROWS: readonly FieldRow[] = fieldRows(vmFieldsSchema);
+/** The rows of one field of a VM, or of one of its blocks: `disks`. */
+export function rowsOfField(name: string): readonly FieldRow[] {
+  const shape: Readonly<Record<string, FieldRow['schema']>> = vmFieldsSchema.shape;
+  const known = ROWS_OF_FIELDS.get(name);
+  if (known !== undefined || !Object.hasOwn(shape, name) || shape[name] === undefined) return known ?? [];
+  const rows = fieldRows(shape[name], name);
+  ROWS_OF_FIELDS.set(name, rows);
+  return rows;
+}
 
-export const WIRE_ROWS: readonly WireRow[] = VM_FIELD_ROWS.flatMap(({ path, facts, schema }): WireRow[] => {
+/** Computed for the fields that were asked for. */
+const ROWS_OF_FIELDS = new Map<string, readonly FieldRow[]>();
+
+export const vmFieldRows = once((): readonly FieldRow[] => fieldRows(vmFieldsSchema));
+
+export const wireRows = once((): readonly WireRow[] => vmFieldRows().flatMap(wireRowsOf));
+
+function wireRowsOf({ path, facts, schema }: FieldRow): WireRow[] {
   if (facts.wire === undefined) return [];
   const [family, part] = facts.wire;
   const owner = ownerOf(path, family);
   const name = owner === '' ? path : path.slice(owner.length + 1);
   return [{ path, owner, name, family, part, words: wordsOf(facts, schema), facts }];
-});
+}
 
 function ownerOf(path: string, family: string): string {
   if (path.includes('*')) return path.slice(0, path.indexOf('*') + 1);
@@ -69,7 +85,7 @@ const SPECIAL_WORDS: readonly WordKind[] = [
 ];
 
 function plainRows(owner: string, family?: string): WireRow[] {
-  return WIRE_ROWS.filter(
+  return wireRows().filter(
     (row) =>
       row.owner === owner &&
       (family === undefined || row.family === family) &&
@@ -79,21 +95,23 @@ function plainRows(owner: string, family?: string): WireRow[] {
 }
 
 /** Fields of the VM itself that are simply written to a key. */
-export const VM_ROWS = plainRows('');
+export const vmRows = once(() => plainRows(''));
 /** Options of a disk or CD drive. */
-export const DRIVE_ROWS = plainRows('disks.*');
+export const driveRows = once(() => plainRows('disks.*'));
 /** What the volume of a disk is, or is made of. */
-export const VOLUME_ROWS = WIRE_ROWS.filter(({ owner, words }) => owner === 'disks.*' && VOLUME_WORDS.includes(words));
-export const EFI_ROWS = plainRows('efi');
-export const TPM_ROWS = plainRows('tpm');
-export const NIC_ROWS = plainRows('nics.*', 'net');
-export const PCI_ROWS = plainRows('pci.*');
-export const USB_ROWS = plainRows('usb.*');
-export const NUMA_ROWS = plainRows('numa_nodes.*');
-export const VIRTIOFS_ROWS = plainRows('virtiofs.*');
+export const volumeRows = once(() =>
+  wireRows().filter(({ owner, words }) => owner === 'disks.*' && VOLUME_WORDS.includes(words)),
+);
+export const efiRows = once(() => plainRows('efi'));
+export const tpmRows = once(() => plainRows('tpm'));
+export const nicRows = once(() => plainRows('nics.*', 'net'));
+export const pciRows = once(() => plainRows('pci.*'));
+export const usbRows = once(() => plainRows('usb.*'));
+export const numaRows = once(() => plainRows('numa_nodes.*'));
+export const virtiofsRows = once(() => plainRows('virtiofs.*'));
 
 export function rowAt(path: string): WireRow {
-  const row = WIRE_ROWS.find((each) => each.path === path);
+  const row = wireRows().find((each) => each.path === path);
   invariant(row !== undefined, `${path} is not bound to a key of Proxmox.`);
   return row;
 }
@@ -115,26 +133,25 @@ function isSlotFamily(family: string): boolean {
 
 /** The rows bound to a key, without the number of its slot; empty for a key that only `extra` can set. */
 export function rowsOfKey(key: string): readonly WireRow[] {
-  return ROWS_BY_FAMILY.get(familyOf(key)) ?? [];
+  return rowsByFamily().get(familyOf(key)) ?? [];
 }
 
 function familyOf(key: string): string {
-  if (ROWS_BY_FAMILY.has(key)) return key;
+  if (rowsByFamily().has(key)) return key;
   const stem = key.replace(/\d+$/, '');
-  if (stem !== key && ROWS_BY_FAMILY.has(`${stem}[n]`)) return `${stem}[n]`;
+  if (stem !== key && rowsByFamily().has(`${stem}[n]`)) return `${stem}[n]`;
   const family = /^(ide|sata|scsi|virtio)$/.test(stem) ? 'drive' : stem;
   return isSlotFamily(family) ? family : key;
 }
 
-const ROWS_BY_FAMILY: ReadonlyMap<string, readonly WireRow[]> = new Map(
-  [...new Set(WIRE_ROWS.map(({ family }) => family))].map((family) => [
-    family,
-    WIRE_ROWS.filter((row) => row.family === family),
-  ]),
-);
+const rowsByFamily = once((): ReadonlyMap<string, readonly WireRow[]> => {
+  const families = new Map<string, WireRow[]>();
+  for (const row of wireRows()) families.set(row.family, [...(families.get(row.family) ?? []), row]);
+  return families;
+});
 
 /** Every key of a VM's configuration that Proxmox has. */
-export const CONFIG_KEYS: ReadonlySet<string> = new Set(allConfigKeys());
+export const configKeys = once((): ReadonlySet<string> => new Set(allConfigKeys()));
 
 /** Whether a key has a field of its own, so that `extra` must not name it. */
 export function isModelledKey(key: string): boolean {
@@ -161,5 +178,11 @@ export function secretPathOf(key: string): string | undefined {
 
 /** The rows of an option as a disk in the file has it: one, or all those below `limits`. */
 export function rowsOfDiskOption(option: string): readonly WireRow[] {
-  return WIRE_ROWS.filter(({ owner, name }) => owner === 'disks.*' && name.split('.')[0] === option);
+  return diskRows().filter(({ name }) => name.split('.')[0] === option);
 }
+
+const diskRows = once(() =>
+  rowsOfField('disks')
+    .flatMap(wireRowsOf)
+    .filter(({ owner }) => owner === 'disks.*'),
+);

@@ -1,9 +1,10 @@
 /** Fields of a VM that refer to a value kept elsewhere, which is read when it is needed: secrets and cloud-init files. */
+import { once } from '../../../base/values/once.ts';
 import { valueAt } from '../../fields/field-table.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { DocumentReference } from './cloud-init.ts';
 import type { VmFields } from './index.ts';
-import { VM_FIELD_ROWS, VM_ROWS } from './rows.ts';
+import { rowsOfField, vmFieldRows, vmRows } from './rows.ts';
 
 export interface SecretField {
   /** `cloud_init.password`. */
@@ -14,8 +15,8 @@ export interface SecretField {
 }
 
 /** Fields that are only written to a key of Proxmox and compared with it. The name identifies the VM to people. */
-const HIDEABLE = new Set(
-  [...VM_ROWS.map(({ path }) => path), 'description'].filter(
+const hideable = once(() =>
+  [...vmRows().map(({ path }) => path), 'description'].filter(
     (path) => path !== 'name' && !path.startsWith('cloud_init.'),
   ),
 );
@@ -27,19 +28,20 @@ const HIDEABLE = new Set(
 export function hiddenFieldOf(path: readonly (string | number)[]): string | undefined {
   if (path[0] === 'extra') return path.slice(0, 2).join('.');
   const whole = path.join('.');
-  if (SECRET_ROWS.some((row) => whole.startsWith(`${row.path}.`))) return 'secret';
-  return [...HIDEABLE].find((field) => whole === field || whole.startsWith(`${field}.`));
+  if (secretRows().some((row) => whole.startsWith(`${row.path}.`))) return 'secret';
+  return hideable().find((field) => whole === field || whole.startsWith(`${field}.`));
 }
 
-const SECRET_ROWS = VM_FIELD_ROWS.filter(({ facts }) => facts.secret);
+const secretRows = once(() => vmFieldRows().filter(({ facts }) => facts.secret));
 
 /** Its value in Proxmox cannot be read back. */
 export function isSecretPath(path: string): boolean {
-  return SECRET_ROWS.some((row) => row.path === path);
+  return secretRows().some((row) => row.path === path);
 }
 
 export function secretFieldsOf(fields: VmFields): SecretField[] {
-  return SECRET_ROWS.flatMap(({ path, facts }) => {
+  const secret = Object.keys(fields).flatMap((name) => rowsOfField(name).filter(({ facts }) => facts.secret));
+  return secret.flatMap(({ path, facts }) => {
     // The schema of every secret field is a reference.
     const reference = valueAt(fields, path) as DocumentReference | undefined;
     // A secret has a key in Proxmox; a file goes to the guest on a drive of its own.

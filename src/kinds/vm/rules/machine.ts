@@ -6,7 +6,7 @@ import { printByteSize } from '../../../base/values/units.ts';
 import { slotsThatStay, type Violation, type VmRule } from '../../rule.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
-import { CONFIG_KEYS, isModelledKey, rowsOfKey } from '../fields/rows.ts';
+import { configKeys, isModelledKey, rowsOfKey } from '../fields/rows.ts';
 
 /** Proxmox: "balloon value too large (must be smaller than assigned memory)". */
 export const balloonFitsMemory: VmRule = {
@@ -194,8 +194,8 @@ export const extraKeysAreFree: VmRule = {
         };
       } else if (NOT_CONFIGURATION.has(key) || /^unused\d+$/.test(key)) {
         yield { vm, path, detail: `"${key}" is not a setting of a VM’s configuration.` };
-      } else if (!CONFIG_KEYS.has(key)) {
-        const hint = didYouMean(key, CONFIG_KEYS) ?? 'The man page of qm lists the keys that Proxmox has.';
+      } else if (!configKeys().has(key)) {
+        const hint = didYouMean(key, configKeys()) ?? 'The man page of qm lists the keys that Proxmox has.';
         yield { vm, path, detail: `Proxmox VE has no configuration key "${key}".`, hint };
       }
     }

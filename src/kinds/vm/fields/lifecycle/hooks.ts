@@ -1,6 +1,6 @@
 /** Programs of this machine that run around a change which makes a VM unavailable. */
 import { z } from 'zod';
-import { duration, field } from '../../../fields/field.ts';
+import { block, duration, field } from '../../../fields/field.ts';
 
 /** YAML reads an argument such as 30 as a number. */
 const argument = (): z.ZodType<string, string | number> =>
@@ -10,34 +10,30 @@ const argument = (): z.ZodType<string, string | number> =>
     .pipe(z.string().regex(/^[^\0]*$/, 'an argument cannot hold a NUL character'));
 
 const hook = (when: string) =>
-  z
-    .strictObject({
-      run: field(z.array(argument()).min(1), {
-        description: `The program and its arguments; no shell reads them. \${name}, \${address}, \${vmid}, \${node}, \${group} and \${resource} stand for the VM.`,
-        effect: 'none',
-        examples: [['kubectl', 'drain', `\${name}`]],
-      }),
-      timeout: field(duration().pipe(z.number().min(1)).optional(), {
-        description: 'How long it may run; 5m by default. Then it is ended, which counts as a failure.',
-        effect: 'none',
-        examples: ['10m'],
-      }),
-      repeatable: field(z.boolean().optional(), {
-        description:
-          'It may run twice: a run that resumes after a crash repeats it without asking if its end is unknown. false by default.',
-        effect: 'none',
-      }),
-    })
-    .describe(when);
+  block(() => ({
+    run: field(z.array(argument()).min(1), {
+      description: `The program and its arguments; no shell reads them. \${name}, \${address}, \${vmid}, \${node}, \${group} and \${resource} stand for the VM.`,
+      effect: 'none',
+      examples: [['kubectl', 'drain', `\${name}`]],
+    }),
+    timeout: field(duration().pipe(z.number().min(1)).optional(), {
+      description: 'How long it may run; 5m by default. Then it is ended, which counts as a failure.',
+      effect: 'none',
+      examples: ['10m'],
+    }),
+    repeatable: field(z.boolean().optional(), {
+      description:
+        'It may run twice: a run that resumes after a crash repeats it without asking if its end is unknown. false by default.',
+      effect: 'none',
+    }),
+  })).describe(when);
 
-export const hooksFields = z
-  .strictObject({
-    before_stop: hook(
-      'Runs before a change that makes the running VM unavailable: a restart, a replacement, a stop, a move that needs one.',
-    ).optional(),
-    after_ready: hook('Runs once the VM is ready again. Until it has ended, the VM counts as unavailable.').optional(),
-  })
-  .describe('Programs of this machine that run around a change which makes the VM unavailable.');
+export const hooksFields = block(() => ({
+  before_stop: hook(
+    'Runs before a change that makes the running VM unavailable: a restart, a replacement, a stop, a move that needs one.',
+  ).optional(),
+  after_ready: hook('Runs once the VM is ready again. Until it has ended, the VM counts as unavailable.').optional(),
+})).describe('Programs of this machine that run around a change which makes the VM unavailable.');
 
 export type HookFields = z.output<typeof hooksFields>;
 

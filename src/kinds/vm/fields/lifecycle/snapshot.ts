@@ -1,8 +1,8 @@
 /** Snapshots that an apply takes before it changes a running VM. */
 import { z } from 'zod';
-import { field } from '../../../fields/field.ts';
+import { block, field } from '../../../fields/field.ts';
 
-const detailed = z.strictObject({
+const detailed = block(() => ({
   when: field(z.enum(['never', 'before_change']).default('before_change'), {
     description: 'When a snapshot is taken.',
     effect: 'none',
@@ -16,7 +16,7 @@ const detailed = z.strictObject({
     description: 'Also save the memory. The VM runs on, and the snapshot takes as long as the memory is large.',
     effect: 'none',
   }),
-});
+}));
 
 export const snapshotFields = z
   .union([
