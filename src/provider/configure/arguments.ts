@@ -15,10 +15,16 @@ export function asArguments(attributes: Attributes): Attributes {
 }
 
 function asArgument(attribute: Attribute): Attribute {
+  const { sensitive, deprecated } = attribute;
   return {
-    ...attribute,
     type: inside(attribute.type),
     given: attribute.given === 'required' ? 'required' : 'optional',
+    // Most processes never ask for it.
+    get description() {
+      return attribute.description;
+    },
+    ...(sensitive && { sensitive }),
+    ...(deprecated && { deprecated }),
   };
 }
 

@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
+import { once } from '../../base/values/once.ts';
 import { type DepsOf, depsDuring, requiredDeps } from '../adapter/deps.ts';
 import { asArguments, badValue, readArguments } from '../configure/arguments.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../cty/value.ts';
@@ -41,11 +42,14 @@ export function dataSource<Table extends z.ZodType>(
   definition: DataSourceDefinition<Table>,
   depsOf: DepsOf,
 ): DataSource {
-  const schema = schemaOf(definition);
-  const shown = (diagnostic: Diagnostic): ProviderDiagnostic => diagnosticAt(diagnostic, schema.attributes);
+  // Most configurations read few of the data sources.
+  const schema = once(() => schemaOf(definition));
+  const shown = (diagnostic: Diagnostic): ProviderDiagnostic => diagnosticAt(diagnostic, schema().attributes);
   const failed = (diagnostics: readonly ProviderDiagnostic[]) => ({ state: null, diagnostics });
   return {
-    schema,
+    get schema() {
+      return schema();
+    },
     validate: async (config) => argumentsOf(definition, config).problems.map(shown),
     read: async (config, call) => {
       const { value, problems } = argumentsOf(definition, config);
@@ -55,7 +59,7 @@ export function dataSource<Table extends z.ZodType>(
         const found = await definition.read(value, { pve: looks, signal, rollout });
         if ('problem' in found) return failed([shown(found.problem)]);
         const { values, warnings = [] } = found;
-        return { state: stateOf(schema, config, values), diagnostics: warnings.map(shown) };
+        return { state: stateOf(schema(), config, values), diagnostics: warnings.map(shown) };
       } catch (error) {
         if (!(error instanceof ProxwrightError)) throw error;
         return failed([shown(error.diagnostic)]);

@@ -1,6 +1,7 @@
 /** The attributes of a resource, made from a field table: types from the shapes of its fields, descriptions from their facts. */
 import type { z } from 'zod';
 import { assertNever } from '../../base/errors.ts';
+import { once } from '../../base/values/once.ts';
 import type { Effect, FieldFacts } from '../../kinds/fields/field.ts';
 import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import type { Attribute, Attributes, AttributeType } from './model.ts';
@@ -72,12 +73,24 @@ function typeOf(shape: Shape, wording: Wording): AttributeType {
     case 'leaf':
       return { kind: 'value', type: shape.type };
     case 'group':
-      return { kind: 'nested', nesting: 'single', attributes: attributesOf(shape, wording) };
+      return nested('single', () => attributesOf(shape, wording));
     case 'slots':
-      return { kind: 'nested', nesting: 'map', attributes: attributesOf(shape.item, wording) };
+      return nested('map', () => attributesOf(shape.item, wording));
     default:
       return assertNever(shape);
   }
+}
+
+/** What is inside is read when it is first needed: a configuration leaves most blocks out. */
+function nested(nesting: 'single' | 'map', attributes: () => Attributes): AttributeType {
+  const read = once(attributes);
+  return {
+    kind: 'nested',
+    nesting,
+    get attributes() {
+      return read();
+    },
+  };
 }
 
 function effectSentence(effect: Effect): string | undefined {

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { invariant } from '../../base/errors.ts';
+import { once } from '../../base/values/once.ts';
 import { type FieldFacts, fieldFacts } from '../../kinds/fields/field.ts';
 import type { CtyType } from '../cty/value.ts';
 
@@ -57,7 +58,7 @@ export interface SlotsShape extends Common {
   readonly item: GroupShape;
   readonly keySchema: z.core.$ZodType;
   /** What a key may be, as the table describes it. */
-  readonly keyRule?: string;
+  readonly keyRule: string | undefined;
 }
 
 export type Shape = LeafShape | GroupShape | SlotsShape;
@@ -99,7 +100,7 @@ function shapeOf(schema: z.core.$ZodType, outer: Partial<Common> = {}): Shape {
     case 'prefault':
       return shapeOf(def.innerType, { ...common, isRequired: false, fallback: def.defaultValue });
     case 'object':
-      return { ...common, kind: 'group', fields: fieldsOf(def.shape), hasSwitch: false };
+      return lazyGroup(common, () => fieldsOf(def.shape));
     case 'record':
       return recordShape(def, common);
     case 'union':
@@ -109,6 +110,19 @@ function shapeOf(schema: z.core.$ZodType, outer: Partial<Common> = {}): Shape {
   }
 }
 
+/** Its fields are read when they are first needed: a configuration leaves most blocks out. */
+function lazyGroup(common: Common, fields: () => GroupShape['fields']): GroupShape {
+  const read = once(fields);
+  return {
+    ...common,
+    kind: 'group',
+    get fields() {
+      return read();
+    },
+    hasSwitch: false,
+  };
+}
+
 function fieldsOf(shape: Readonly<Record<string, z.core.$ZodType>>): Readonly<Record<string, Shape>> {
   return Object.fromEntries(Object.entries(shape).map(([name, inner]) => [name, shapeOf(inner)]));
 }
@@ -116,8 +130,16 @@ function fieldsOf(shape: Readonly<Record<string, z.core.$ZodType>>): Readonly<Re
 function recordShape(def: Definition & { readonly type: 'record' }, common: Common): Shape {
   const item = definition(def.valueType).type === 'object' ? shapeOf(def.valueType) : undefined;
   if (item?.kind === 'group') {
-    const keyRule = z.safeParse(def.keyType, '').error?.issues[0]?.message;
-    return { ...common, kind: 'slots', item, keySchema: def.keyType, ...(keyRule !== undefined && { keyRule }) };
+    const keySchema = def.keyType;
+    return {
+      ...common,
+      kind: 'slots',
+      item,
+      keySchema,
+      get keyRule() {
+        return z.safeParse(keySchema, '').error?.issues[0]?.message;
+      },
+    };
   }
   if (definition(def.valueType).type === 'array') return leaf(common, ['map', typeOf(def.valueType)], 'same', []);
   const inner = scalarsOf(def.valueType);

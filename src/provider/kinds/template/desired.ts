@@ -63,10 +63,10 @@ const WORDS: Readonly<Record<string, string>> = {
 /** The descriptions of a VM's fields, where those of a template differ. */
 function described(attributes: Attributes): Attributes {
   return Object.fromEntries(
-    Object.entries(attributes).map(([name, each]): [string, Attribute] => [
-      name,
-      { ...each, description: WORDS[name] ?? each.description },
-    ]),
+    Object.entries(attributes).map(([name, each]): [string, Attribute] => {
+      const description = WORDS[name];
+      return [name, description === undefined ? each : { ...each, description }];
+    }),
   );
 }
 
