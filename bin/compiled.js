@@ -30,11 +30,25 @@ function loadWith(directory, kept) {
     if (dirname(filename) !== directory || !HASHED.test(filename)) return load(module, filename);
     const path = join(kept, `${basename(filename)}.bin`);
     const cachedData = readUndamaged(path);
+    // The build writes nothing but ASCII, which is read sooner this way.
+    const script = new Script(Module.wrap(readFileSync(filename, 'latin1')), { filename, cachedData });
     // V8 refuses what another version, or one with other flags, has left here.
-    const script = new Script(Module.wrap(readFileSync(filename, 'utf8')), { filename, cachedData });
     if (!cachedData || script.cachedDataRejected) compiled.push({ path, script });
-    const run = script.runInThisContext();
-    run.call(module.exports, module.exports, (name) => module.require(name), module, filename, directory);
+    const requireFrom = (name) => (HASHED.test(name) ? chunk(name, module) : module.require(name));
+    script.runInThisContext().call(module.exports, module.exports, requireFrom, module, filename, directory);
+  };
+  // Chunks name each other in full, so the search that Node makes for a module is left out.
+  const chunk = (name, parent) => {
+    const filename = join(directory, name);
+    const known = require.cache[filename];
+    if (known) return known.exports;
+    const module = new Module(filename, parent);
+    module.filename = filename;
+    module.paths = parent.paths;
+    require.cache[filename] = module;
+    require.extensions['.cjs'](module, filename);
+    module.loaded = true;
+    return module.exports;
   };
   // At the end: by then the functions that were needed have been compiled too.
   process.on('exit', () => keep(kept, compiled));

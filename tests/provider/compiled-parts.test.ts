@@ -81,6 +81,14 @@ describe('the bundle', () => {
     const codes = parts.map(([, , packed = '']) => inflateRawSync(Buffer.from(packed, 'base64')).toString());
     for (const code of [text, ...codes]) expect(code.includes(ROOT)).toBe(false);
   });
+
+  it('has parts that are read byte by byte, so that no message is garbled', () => {
+    const text = readFileSync(programs.whole, 'utf8');
+    for (const [, packed = ''] of text.matchAll(/packed:"([^"]+)"/g)) {
+      const code = inflateRawSync(Buffer.from(packed, 'base64'));
+      expect(code.toString('latin1')).toBe(code.toString('utf8'));
+    }
+  });
 });
 
 describe('compiled code', () => {

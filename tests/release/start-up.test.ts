@@ -68,3 +68,12 @@ it('loads for validate what reads a file, and nothing of states, servers or the 
   expect(chunks).toBeLessThanOrEqual(16);
   expect(bytes).toBeLessThan(1_000_000);
 });
+
+it('every chunk is read byte by byte, so that no message is garbled', async () => {
+  const chunks = Object.keys(metafile.outputs).map((output) => join(directory, 'dist', 'cli', basename(output)));
+  expect(chunks.length).toBeGreaterThan(10);
+  for (const chunk of chunks) {
+    const code = await readFile(chunk.replace(/\.js$/, '.cjs'));
+    expect(code.toString('latin1'), chunk).toBe(code.toString('utf8'));
+  }
+});

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import type { Part } from '../../src/provider/host/parts.ts';
-import { onlyUsedZod, ROOT, uncompiledZod } from '../bundle/bundle.ts';
+import { inAscii, onlyUsedZod, ROOT, uncompiledZod } from '../bundle/bundle.ts';
 import { schemaAnswer } from './known-schema.ts';
 
 const sourceFile = (name: string) => fileURLToPath(new URL(`../../src/provider/${name}`, import.meta.url));
@@ -68,7 +68,7 @@ function compiledOnDemand(parts?: Map<string, Part>): Plugin {
         const all = parts ?? new Map<string, Part>();
         const plugins = [compiledOnDemand(all), schemaInside, onlyUsedZod, uncompiledZod];
         const { outputFiles } = await build({ ...COMMON, entryPoints: [join(ROOT, path)], write: false, plugins });
-        const text = outputFiles[0]?.text ?? '';
+        const text = inAscii(outputFiles[0]?.text ?? '');
         const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
         all.set(filename, { filename, hash, packed: packed(text) });
         const name = JSON.stringify(filename);
