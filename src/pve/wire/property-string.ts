@@ -197,7 +197,12 @@ export function canonicalProperty(format: PropertyFormat, value: PropertyValue):
 }
 
 /** Whether two texts of one sub-key mean the same; an absent one means the default of the server. */
-export function equalSubKey(format: PropertyFormat, key: string, a: string | undefined, b: string | undefined): boolean {
+export function equalSubKey(
+  format: PropertyFormat,
+  key: string,
+  a: string | undefined,
+  b: string | undefined,
+): boolean {
   return a === b || meaningOfSubKey(format.keys.get(key), a) === meaningOfSubKey(format.keys.get(key), b);
 }
 
