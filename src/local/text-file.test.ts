@@ -21,6 +21,19 @@ describe('a file that is named on the command line or in a stack', () => {
     expect(await readTextFile(path, 'a stack file')).toBe('größer\n');
   });
 
+  it.each([
+    ['UTF-16', Buffer.from('\ufeffversion: 1\n', 'utf16le'), 'it is in UTF-16; save it as UTF-8.'],
+    [
+      'Latin-1',
+      Buffer.from('version: 1\nstack: caf\u00e9\n', 'latin1'),
+      'line 2 is not text in UTF-8; save the file as UTF-8.',
+    ],
+  ])('is refused in %s, because its letters would change', async (_, bytes, reason) => {
+    const path = join(directory, 'stack.yaml');
+    writeFileSync(path, bytes);
+    expect((await reasonFor(path)).detail).toBe(`"stack.yaml" cannot be read as a stack file: ${reason}`);
+  });
+
   it('is refused if it is a FIFO, without waiting for a writer', async () => {
     const path = join(directory, 'fifo');
     execFileSync('mkfifo', [path]);

@@ -1,4 +1,5 @@
 /** Reads text files for the front doors. */
+import { isUtf8 } from 'node:buffer';
 import { constants, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { ProxwrightError } from '../base/errors.ts';
@@ -61,7 +62,7 @@ async function readBounded(path: string, maxBytes: number): Promise<string> {
     // The size of some files, such as those below /proc, is known only after reading them.
     for (;;) {
       const { bytesRead, buffer } = await file.read(new Uint8Array(Math.min(64 * 1024, maxBytes + 1)));
-      if (bytesRead === 0) return Buffer.concat(chunks).toString('utf8');
+      if (bytesRead === 0) return textOf(Buffer.concat(chunks));
       size += bytesRead;
       if (size > maxBytes) throw new Error(`it is larger than ${printByteSize(maxBytes)}, the limit for such a file`);
       chunks.push(buffer.subarray(0, bytesRead));
@@ -69,6 +70,16 @@ async function readBounded(path: string, maxBytes: number): Promise<string> {
   } finally {
     await file.close();
   }
+}
+
+/** Anything else would be read with other letters in it than its author wrote, and be written to the server like that. */
+function textOf(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  const isUtf16 = ['fffe', 'feff'].includes(bytes.subarray(0, 2).toString('hex'));
+  if (isUtf16) throw new Error('it is in UTF-16; save it as UTF-8');
+  const lines = bytes.toString('latin1').split('\n');
+  const wrong = lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')));
+  throw new Error(`line ${wrong + 1} is not text in UTF-8; save the file as UTF-8`);
 }
 
 function kindOf(stats: Stats): string {
