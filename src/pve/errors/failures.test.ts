@@ -52,6 +52,14 @@ describe('a status', () => {
     expect(codes(bare(status, 'Something'))).toEqual(expected);
   });
 
+  it('of a disk that vanished passes by itself for a read only', () => {
+    const words = "qemu-img: Could not open '/var/lib/vz/images/1/vm-1-disk-0.raw': No such file or directory";
+    const outcomes = [QUESTION, CHANGE].map((context) => errorFromResponse(context, refused(500, words)).outcome);
+    expect(outcomes).toEqual(['not-executed', 'known']);
+    const unreadable = words.replace('No such file or directory', 'Permission denied');
+    expect(errorFromResponse(QUESTION, refused(500, unreadable)).outcome).toBe('known');
+  });
+
   it('of the proxy itself takes precedence over its message, which is about its own connection', () => {
     expect(codes(bare(589, LOCKED))).toEqual(['GUEST_LOCKED', 'GUEST_LOCKED']);
     expect(codes(bare(590, LOCKED))).toEqual(['SERVER_FAULT', 'SERVER_FAULT']);
