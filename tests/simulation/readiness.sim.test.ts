@@ -22,9 +22,9 @@ describe('a cloud-init guest', () => {
     const questions = asked(traffic.agentRequests).join(' ');
     expect(questions).toMatch(/^(network-get-interfaces )+get-osinfo$/);
     expect(progress).toEqual([
-      'waiting for its guest agent to answer',
-      'waiting for an address on net0',
-      'waiting for its agent to describe the operating system',
+      'waiting up to 10m 0s for its guest agent to answer',
+      'waiting up to 10m 0s for an address on net0',
+      'waiting up to 10m 0s for its agent to describe the operating system',
     ]);
   });
 
@@ -482,7 +482,7 @@ describe('the service of the agent', () => {
       await wait({ ready });
     });
     expect(asked(traffic.agentRequests).slice(-2)).toEqual(['exec', 'exec-status']);
-    expect(progress.at(-1)).toBe('waiting for its service qemu-guest-agent to be active');
+    expect(progress.at(-1)).toBe('waiting up to 2m 0s for its service qemu-guest-agent to be active');
   });
 
   it.each(['inactive', 'failed', 'activating'] as const)(

@@ -46,4 +46,20 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the report in Chromium${NO_CHROMIUM 
     expect(await page.getByRole('row', { name: /vm\.db.*clone/ }).count()).toBeGreaterThan(0);
     await context.close();
   });
+
+  it('lets long tables scroll in themselves, and links to each section', async () => {
+    const steps = { ...SMALL, stack: SMALL.stack.replace('count: 2', 'count: 12') };
+    const file = join(directory, 'long.html');
+    writeFileSync(file, renderReport({ stack: 'lab', run: await sampleRun(steps) }));
+    const { page, context } = await openPage(browser, pathToFileURL(file).href);
+    const table = page.locator('.long').last();
+    const { inner, outer } = await table.evaluate(({ scrollHeight, clientHeight }) => ({
+      inner: scrollHeight,
+      outer: clientHeight,
+    }));
+    expect(inner).toBeGreaterThan(outer);
+    await page.getByRole('navigation').getByRole('link', { name: 'Critical path' }).click();
+    expect(page.url()).toMatch(/#critical$/);
+    await context.close();
+  });
 });

@@ -26,6 +26,14 @@ export function renderReport({ stack, run, prediction, now }: ReportInput): stri
   const expected = prediction && chartOf(prediction);
   const style = `${REPORT_STYLE}${timelineStyle()}`;
   const title = `${run.command} of ${stack}: ${outcomeWords(run)}`;
+  const sections = [
+    failures(chart),
+    comparison(chart, expected),
+    waits(chart),
+    criticalSteps(chart),
+    notes(run),
+    steps(run),
+  ].filter((text) => text !== '');
   const hash = createHash('sha256').update(style).digest('base64');
   return `<!doctype html>
 <html lang="en">
@@ -43,6 +51,7 @@ export function renderReport({ stack, run, prediction, now }: ReportInput): stri
 <h1>${escaped(title)}</h1>
 <p>${escaped(describeChart(chart, expected))}</p>
 ${facts(run)}
+${contents(sections)}
 </header>
 <main>
 <section aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
@@ -51,11 +60,20 @@ ${drawTimeline(chart, { prediction: expected, hasStyle: false })}
 </div>
 ${chart.requests.length > 0 ? '' : '<p class="hint">The journal of this run does not say how many requests it sent.</p>'}
 </section>
-${[failures(chart), comparison(chart, expected), waits(chart), criticalSteps(chart), notes(run), steps(run)].join('\n')}
+${sections.join('\n')}
 </main>
 </body>
 </html>
 `;
+}
+
+/** A link to each section: with 300 resources the picture alone is several screens high. */
+function contents(sections: readonly string[]): string {
+  const links = sections.flatMap((text) => {
+    const [, id, title] = /<h2 id="([a-z]+)">([^<]*)<\/h2>/.exec(text) ?? [];
+    return id === undefined ? [] : [`<a href="#${id}">${title}</a>`];
+  });
+  return `<nav aria-label="Sections">${links.join(' ')}</nav>`;
 }
 
 function outcomeWords({ outcome, durationMs }: RunRecord): string {
@@ -67,8 +85,8 @@ function facts({ runId, who, source, startedAt, endedAt, outcome }: RunRecord): 
   const rows = [
     ['run', runId],
     ['outcome', outcome],
-    ['began', startedAt],
-    ['ended', endedAt],
+    ['began', startedAt && momentOf(startedAt)],
+    ['ended', endedAt && momentOf(endedAt)],
     ['by', [who, source?.ci?.user].filter(Boolean).join(', ')],
     ['from', [source?.host, source?.ci?.system].filter(Boolean).join(', ')],
     ['command', source?.commandLine],
@@ -83,6 +101,9 @@ function facts({ runId, who, source, startedAt, endedAt, outcome }: RunRecord): 
   );
   return `<dl>${shown.join('')}</dl>`;
 }
+
+/** `2026-11-18 11:05:03 UTC`. */
+const momentOf = (at: string) => at.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC');
 
 function failures({ rows }: Chart): string {
   const failed = rows.filter(({ problem }) => problem);
@@ -172,6 +193,9 @@ function since(start: string | undefined, at: string): string {
   return start === undefined ? at : `+${printDuration(Math.max(0, Date.parse(at) - Date.parse(start)))}`;
 }
 
+/** A table with more rows than this scrolls in itself, so that the next section is not thousands of lines away. */
+const MOST_ROWS = 40;
+
 /** Empty sections are left out, but for the steps, which the page links to. */
 function section(id: string, title: string, columns: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0 && id !== 'steps') return '';
@@ -180,7 +204,8 @@ function section(id: string, title: string, columns: readonly string[], rows: re
     const cells = rest.map((cell) => `<td>${escaped(cell)}</td>`).join('');
     return `<tr><th scope="row">${escaped(first)}</th>${cells}</tr>`;
   });
-  return `<section aria-labelledby="${id}"><h2 id="${id}">${escaped(title)}</h2><div class="scroll" tabindex="0" role="region" aria-labelledby="${id}"><table><thead><tr>${head}</tr></thead><tbody>
+  const scroll = rows.length > MOST_ROWS ? 'scroll long' : 'scroll';
+  return `<section aria-labelledby="${id}"><h2 id="${id}">${escaped(title)}</h2><div class="${scroll}" tabindex="0" role="region" aria-labelledby="${id}"><table><thead><tr>${head}</tr></thead><tbody>
 ${body.join('\n')}
 </tbody></table></div></section>`;
 }

@@ -14,6 +14,9 @@ dt{font-size:.78rem;color:var(--muted)}
 dd{margin:0;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .scroll{overflow-x:auto;border:1px solid var(--line);border-radius:8px}
 .scroll svg{display:block;max-width:100%;height:auto;min-width:860px}
+.long{max-height:34rem;overflow:auto}
+.long thead th{position:sticky;top:0}
+nav{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin-top:1.25rem;font-size:.9rem}
 table{border-collapse:collapse;width:100%;font-size:.87rem}
 th,td{text-align:left;padding:.35rem .8rem;border-bottom:1px solid var(--line);vertical-align:top;font-weight:400;font-variant-numeric:tabular-nums}
 td:last-child{white-space:pre-wrap;overflow-wrap:anywhere}
@@ -29,5 +32,5 @@ a{color:var(--accent)}
 .skip{position:absolute;left:-999px}
 .skip:focus{position:static}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
-@media print{body{max-width:none;padding:0}.scroll{overflow:visible;border:0}}
+@media print{body{max-width:none;padding:0}.scroll{overflow:visible;border:0;max-height:none}nav,.skip{display:none}}
 `;

@@ -3,7 +3,7 @@ import { rollsOf } from '../../../kinds/change.ts';
 import { pciMapStep } from '../../../kinds/pci-mapping/mapping.ts';
 import { vmStep } from '../../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../../testing/plans.ts';
-import { coloured, paintFor, plainPaint, visibleWidth } from '../text/paint.ts';
+import { coloured, fitLines, paintFor, plainPaint, visibleWidth } from '../text/paint.ts';
 import { printValue, renderChange, renderPlan, renderSummary } from './plan.ts';
 
 const PLAN = planOf([
@@ -284,6 +284,10 @@ describe('the summary of a plan', () => {
     const narrow = paintFor({ isTTY: true, columns: 40, write: () => true });
     const fits = (lines: readonly string[]) => lines.every((line) => visibleWidth(line) <= 40);
     expect(fits(renderSummary(plan, narrow))).toBe(true);
+    // What continues below is further in than its line, also where the line has a colour.
+    const [, ...below] = fitLines([narrow('dim', `    ${'words '.repeat(20)}`)], narrow);
+    expect(below.length).toBeGreaterThan(1);
+    expect(below.filter((line) => !line.startsWith('        '))).toEqual([]);
     expect(renderPlan(PLAN, narrow).filter((line) => visibleWidth(line) > 40)).toEqual([]);
     expect(renderSummary(plan, narrow).join(' ').replaceAll(/ +/g, ' ')).toContain('web-2 (402 on pve1)');
   });

@@ -102,7 +102,8 @@ export function wrapVisible(text: string, width = Number.POSITIVE_INFINITY, inde
 
 /** Lines that fit the terminal; what does not fit continues below, further in than its line. */
 export function fitLines(lines: readonly string[], { width }: Paint): string[] {
-  return lines.flatMap((line) => wrapVisible(line, width, `${/^ */.exec(line)?.[0] ?? ''}    `));
+  const indentOf = (line: string) => /^ */.exec(marks ? line.replace(marks.pattern, '') : line)?.[0] ?? '';
+  return lines.flatMap((line) => wrapVisible(line, width, `${indentOf(line)}    `));
 }
 
 const isMark = (part: string) => marks !== undefined && part.startsWith(`\ue000${marks.key}`);

@@ -195,7 +195,9 @@ class Wait {
   }
 
   #say(aim: Aim): void {
-    if (this.#aim?.awaited !== aim.awaited) this.#context.progress?.(`waiting for ${aim.awaited}`);
+    if (this.#aim?.awaited !== aim.awaited) {
+      this.#context.progress?.(`waiting up to ${printDuration(this.#checks.timeoutMs)} for ${aim.awaited}`);
+    }
     this.#aim = aim;
   }
 

@@ -82,9 +82,9 @@ export class LockWatch {
   }
 
   #name(vm: LockedVm, task: LockTask): void {
-    const { address, log, progress } = this.#context;
+    const { address, log, progress, timeouts } = this.#context;
     this.#task = taskName(task);
-    const text = `locked (${vm.lock}): waiting for ${this.#task}`;
+    const text = `locked (${vm.lock}): waiting up to ${printDuration(timeouts.lockMs)} for ${this.#task}`;
     progress(text);
     log.log('debug', `${address}: ${vmName(vm)} is ${text}`);
   }
