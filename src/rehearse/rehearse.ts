@@ -29,7 +29,7 @@ import {
   type Side,
   speedsOf,
 } from './learn/durations.ts';
-import { correctedDurations, learnFromRuns, ownTimes } from './learn/from-runs.ts';
+import { correctedDurations, learnFromRuns, ownTimes, stretchedDurations } from './learn/from-runs.ts';
 import { learnFromTasks } from './learn/from-tasks.ts';
 import { type NodePeak, Peaks } from './peaks.ts';
 import { placeholderSecrets, Stage, type StageInput, type TrialEnd } from './trial/stage.ts';
@@ -119,16 +119,17 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
     const end = await stage.run();
     return { ...scene, stage, end, peaks, run: describeRun({ runId: stage.runId, events: stage.events }) };
   };
-  /** The rehearsal that comes closest to the recorded runs. */
-  const closest = async (first: Durations) => {
-    let best = { durations: first, middle: await take(first, 'value'), offMs: Number.POSITIVE_INFINITY };
-    let { durations, middle } = best;
+  type Tried = { readonly durations: Durations; readonly middle: Awaited<ReturnType<typeof take>> };
+  type Correction = { readonly next: Durations | undefined; readonly offMs: number };
+  /** The rehearsal that a correction calls closest to the recorded runs. */
+  const closest = async (first: Tried, correct: (tried: Tried) => Correction): Promise<Tried> => {
+    let best = { tried: first, offMs: Number.POSITIVE_INFINITY };
+    let tried = first;
     for (let round = 0; ; round++) {
-      const { next, offMs } = correctedDurations(durations, middle.run, learning);
-      if (offMs < best.offMs) best = { durations, middle, offMs };
-      if (!next || round === CORRECTIONS) return best;
-      durations = next;
-      middle = await take(durations, 'value');
+      const { next, offMs } = correct(tried);
+      if (offMs < best.offMs) best = { tried, offMs };
+      if (!next || round === CORRECTIONS) return best.tried;
+      tried = { durations: next, middle: await take(next, 'value') };
     }
   };
   const idle = await take(defaultDurations(new Map(), latencyMs), 'idle');
@@ -142,7 +143,12 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
       learnFromRuns(learning, own),
     ),
   };
-  const { durations, middle } = await closest(first);
+  const byStep = await closest({ durations: first, middle: await take(first, 'value') }, ({ durations, middle }) =>
+    correctedDurations(durations, middle.run, learning),
+  );
+  const { durations, middle } = await closest(byStep, ({ durations, middle }) =>
+    stretchedDurations(durations, middle.run, runs),
+  );
   const fastest = await take(durations, 'fastest');
   const slowest = await take(durations, 'slowest');
   const problems = problemsOf(middle.end, stack);

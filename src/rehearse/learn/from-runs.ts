@@ -23,6 +23,7 @@ export interface LearnInput {
 const REAL_WAIT_MS = 2_000;
 /** What is nearer needs no correction. */
 const CLOSE_MS = 250;
+const CLOSE_SHARE = 0.02;
 /** Under HA, the task of a request contains the shutdown too. */
 const SHUTDOWNS: ReadonlySet<string> = new Set(['qmshutdown', 'qmreboot']);
 
@@ -166,6 +167,46 @@ export function correctedDurations(
     extras.set(action, { ...learned([known + offMs], 'runs'), from: was.length });
   }
   return { next: isCorrected ? { ...durations, boots: new Map(boots), extras } : undefined, offMs: totalMs };
+}
+
+/**
+ * Durations, stretched so that the rehearsal as a whole takes as long as runs that did the same: a run ends with its
+ * slowest VM, and between the steps of a busy server time passes too, which the median of each step does not tell.
+ * `next` is undefined once that is so, and if no run did the same.
+ */
+export function stretchedDurations(
+  durations: Durations,
+  rehearsed: RunRecord,
+  runs: readonly RunRecord[],
+): { readonly next: Durations | undefined; readonly offMs: number } {
+  const tookMs = rehearsed.durationMs ?? 0;
+  const like = runs.flatMap((run) =>
+    actionsOf(run) === actionsOf(rehearsed) && run.durationMs !== undefined ? [run.durationMs] : [],
+  );
+  const missingMs = like.length === 0 ? 0 : median(like) - tookMs;
+  const offMs = Math.abs(missingMs);
+  if (offMs <= CLOSE_SHARE * tookMs) return { next: undefined, offMs };
+  const times = PACED_ACTIONS.flatMap((action): [string, number][] => {
+    const found = timesOf(rehearsed.steps, action);
+    return found.length > 0 ? [[action, median(found)]] : [];
+  });
+  const totalMs = times.reduce((sum, [, ms]) => sum + ms, 0);
+  if (totalMs === 0) return { next: undefined, offMs };
+  const extras = new Map(durations.extras);
+  for (const [action, ms] of times) {
+    const known = extras.get(action) ?? learned([0], 'runs');
+    const value = Math.max(0, known.value + (missingMs * ms) / totalMs);
+    extras.set(action, { ...learned([value], 'runs'), from: known.from });
+  }
+  return { next: { ...durations, extras }, offMs };
+}
+
+/** What a run did, whatever the order: only runs that did the same tell how long one takes. */
+function actionsOf({ steps }: RunRecord): string {
+  return steps
+    .map(({ action, outcome }) => `${action} ${outcome}`)
+    .toSorted()
+    .join();
 }
 
 /** Of steps that shut a guest down; a stop that pulls the plug tells nothing. A restart contains a start. */
