@@ -57,16 +57,16 @@ export interface ActionContext {
   readonly lineage?: string | undefined;
   /** Of the run that acts. */
   readonly runId: string;
-  /** Ids that the VMs of this run have taken or are about to take. */
+  /** Ids that the VMs of this run have taken or reserved. */
   readonly ids: IdReservations;
   readonly observed: LastObserved;
   /** The secret value of a configuration key; plans hold only its digest. */
   secret(key: string): Secret | undefined;
-  /** What the state records of this VM at this moment. */
+  /** What the state records about this VM now. */
   recorded(): VmRecord | undefined;
-  /** What the state records of another VM. */
+  /** What the state records about another VM. */
   recordedOf(address: Address): VmRecord | undefined;
-  /** The same step at work on another VM: what it records and intends is about that one. */
+  /** The context for the same step on another VM: records and intents concern that VM. */
   beside(address: Address): ActionContext;
   /** Journals what is about to be requested, before the request is sent. */
   intend(intent: Readonly<Record<string, unknown>>, recorded?: Partial<VmRecord>): Promise<void>;
@@ -87,9 +87,9 @@ export interface ActionContext {
   deleting<T>(work: () => Promise<T>): Promise<T>;
   /** Repeats `work` while another client holds a lock, within the stack's time limit. */
   whileBusy<T>(subject: string, work: () => Promise<T>): Promise<T>;
-  /** Programs of this machine. */
+  /** Runs programs on this machine. */
   readonly processes: Processes;
-  /** Records how far a hook came. */
+  /** Records the progress of a hook. */
   hook(event: {
     readonly moment: HookMoment;
     readonly group: string;
@@ -100,7 +100,7 @@ export interface ActionContext {
   progress(text: string, percent?: number): void;
 }
 
-/** An idempotent action: it reads, then acts, and succeeds without acting where its goal is already reached. */
+/** An idempotent action: it reads, then acts, and succeeds without acting if its goal is already reached. */
 export type Action<Input> = (context: ActionContext, input: Input) => Promise<void>;
 
 /** A step that an interrupted run started and did not finish, as its journal has it. */
@@ -156,18 +156,21 @@ export type Label =
 export interface ActionDefinition<Input, Context = ActionContext> {
   readonly label: Label;
   readonly run: (context: Context, input: Input) => Promise<void>;
-  /** Finds out how a step of an interrupted run ended, and records it. Starts nothing. Absent where nothing can be left over. */
+  /**
+   * Finds out how a step of an interrupted run ended, and records it. Starts nothing. Absent if nothing can be left
+   * over.
+   */
   readonly settle?: (context: Context, open: OpenAct) => Promise<Settled>;
   readonly occupies?: (input: Input) => Occupancy;
-  /** Verbs of a plan, by the kind of change, where this action has others than its kind. */
+  /** Verbs of a plan, by the kind of change, if this action uses others than its resource kind. */
   readonly verbs?: Partial<Record<ChangeKind, string>>;
   /** A line of a plan about what the step does beyond the fields. */
   readonly describe?: (input: Input) => string;
   /** The ID that a plan chose for it: reserved before the first step runs. */
   readonly claims?: (input: Input) => number | undefined;
-  /** Files of this machine that the step reads: they are looked for before anything starts. */
+  /** Files on this machine that the step reads: checked before anything starts. */
   readonly localFiles?: (input: Input) => readonly string[];
-  /** Programs of this machine that the step runs: they are looked for before anything starts. */
+  /** Programs on this machine that the step runs: checked before anything starts. */
   readonly programs?: (input: Input) => readonly string[];
   /** What the user has to decide before it may run. */
   readonly undecided?: (input: Input, address: Address) => ProxwrightError | undefined;

@@ -48,11 +48,11 @@ export interface Change {
   readonly restarts: boolean;
   /** Volumes that this change destroys, with everything on them. */
   readonly destroys?: readonly DestroyedVolume[];
-  /** Programs of this machine that run around it. */
+  /** Programs on this machine that run before and after it. */
   readonly hooks?: readonly PlannedHook[];
   /** Further remarks about it, in sentences. */
   readonly notes?: readonly string[];
-  /** What was changed outside Proxwright and an apply leaves alone: it acts on these only when the file changes them. */
+  /** Values changed outside Proxwright that an apply leaves alone: it acts on these only when the file changes them. */
   readonly outside?: readonly OutsideChange[];
 }
 
@@ -62,7 +62,7 @@ export interface PlannedHook {
   readonly timeoutMs: number;
   /** An earlier run started it and died: the user has to decide whether it runs again. */
   readonly endUnknown?: true;
-  /** It was decided that it is done. */
+  /** The user declared it done. */
   readonly countsAsDone?: true;
 }
 
@@ -101,11 +101,11 @@ export interface Plan {
   readonly rolls?: readonly Roll[];
   /** Warnings; a plan with errors is not made. */
   readonly warnings: readonly Diagnostic[];
-  /** What was checked, in sentences, where that is not plain from the changes. */
+  /** What was checked, in sentences, if the changes do not show it. */
   readonly checked?: readonly string[];
   /** Room on the nodes that this plan uses or frees; absent where the token may not see it. For people and dashboards. */
   readonly room?: readonly NodeRoom[];
-  /** What the plan was asked to do beyond following the file; with it, apply makes the plan again and compares. */
+  /** What the plan was asked to do beyond following the file; apply uses it to recompute the plan and compare. */
   readonly options?: PlannedWith;
   /** SHA-256 of the inputs of the plan; apply compares them with the present ones. */
   readonly fingerprints: Fingerprints;
@@ -128,14 +128,14 @@ interface Room {
 export interface Roll extends Omit<Outage, 'again' | 'isOpen' | 'isAsked'> {
   /** For each member, the arguments of an apply that changes it in the same way. */
   readonly again: Readonly<Record<Address, readonly string[]>>;
-  /** Members that go down together, in this order. The next one goes down as soon as one of those before is ready again. */
+  /** Members that go down together, in this order. The next one goes down as soon as an earlier one is ready again. */
   readonly waves: readonly (readonly Address[])[];
 }
 
 export function rollsOf(steps: readonly Step[]): Roll[] {
   const groups = new Map<string, { readonly outage: Outage; readonly members: Map<Address, readonly string[]> }>();
   for (const { outage, address } of steps) {
-    // One that is down already does not go down.
+    // A member that is already down does not go down.
     if (!outage || outage.isOpen) continue;
     const known = groups.get(outage.group);
     if (known) known.members.set(address, outage.again);
@@ -159,13 +159,13 @@ export interface PlannedWith {
   readonly hooks?: HookChoice;
 }
 
-/** What a plan does about hooks, other than following the file. */
+/** How a plan treats hooks, if not as the file says. */
 export interface HookChoice {
-  /** None runs. */
+  /** No hook runs. */
   readonly off?: true;
-  /** Addresses or groups: what an earlier run started and did not end runs again. */
+  /** Addresses or groups: hooks that an earlier run started and did not finish run again. */
   readonly again?: readonly string[];
-  /** Addresses or groups: what an earlier run started and did not end counts as done. */
+  /** Addresses or groups: hooks that an earlier run started and did not finish count as done. */
   readonly done?: readonly string[];
 }
 

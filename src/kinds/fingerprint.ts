@@ -6,11 +6,14 @@ export function fingerprint(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }
 
-/** VMs share their files more often than not, and a digest takes some 50 ms. By a quick digest, which stays in here. */
+/**
+ * A cache by a quick digest that never leaves this file: VMs often share their files, and a slow digest takes about 50
+ * ms.
+ */
 const slowDigests = new Map<string, Buffer>();
 const MAX_KEPT = 1_000;
 
-/** Of something secret. Slow on purpose: a person who sees the digest can try guesses, but few of them. */
+/** The digest of a secret. Slow on purpose, so that a person who sees it can try only a few guesses. */
 export function slowDigest(salt: string, text: string, bytes: number): Buffer {
   const key = fingerprint([salt, text, bytes]);
   const digest = slowDigests.get(key) ?? scryptSync(text, salt, bytes);

@@ -1,6 +1,6 @@
 /**
- * Which booting guests are worth asking, and which have shut down. Two things tell that cheaply: how long guests like this
- * one took to answer, and the list of a node's VMs, which shows who runs and whose NIC has sent a packet. One list serves all
+ * Which booting guests are worth asking, and which have shut down. Two cheap signs tell: how long similar guests took
+ * to answer, and the list of a node's VMs, which shows which of them run and have sent a packet. One list serves all
  * waits on that node.
  */
 import type { Clock, Ticks } from '../base/clock.ts';

@@ -5,7 +5,7 @@ import { IdReservations } from './ids.ts';
 const [a, b] = [vmAddress('a'), vmAddress('b')];
 
 describe('IdReservations', () => {
-  it('reserves an id for the first address that asks, also when it asks again', () => {
+  it('reserves an id for the first address that asks, and again for the same address', () => {
     const ids = new IdReservations();
     expect([ids.reserve(101, a), ids.reserve(101, b), ids.reserve(101, a)]).toEqual([true, false, true]);
     expect(ids.holderOf(101)).toBe(a);

@@ -1,7 +1,7 @@
 /**
- * Which IDs machines get. Proxmox reserves nothing before a clone's task runs, so VMs that are created at the same time would
- * all get the same "next free" ID: a plan chooses (`PlannedIds`), and a run reserves (`IdReservations`). IDs taken by other
- * clients show when Proxmox refuses a request; then the run chooses again.
+ * Which IDs machines get. Proxmox reserves nothing before a clone's task runs, so VMs that are created at the same time
+ * would all get the same "next free" ID: a plan chooses (`PlannedIds`), and a run reserves (`IdReservations`). If
+ * another client has taken an ID, Proxmox refuses the request, and the run chooses again.
  */
 import type { Address } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
@@ -55,7 +55,7 @@ export class PlannedIds {
   readonly #input: PlannedIdsInput;
   /** IDs that the file gives to one machine, that the state records, or that were chosen. */
   readonly #holders = new Map<number, string>();
-  /** The nth ID of a range, which belongs to member n as long as it is free. */
+  /** The nth ID of a range, which is reserved for member n as long as it is free. */
   readonly #preferred: ReadonlySet<number>;
   /** Where to continue in a range that several machines share. */
   readonly #ranges = new Map<readonly number[], { readonly ids: readonly number[]; at: number }>();
@@ -72,7 +72,10 @@ export class PlannedIds {
     this.#preferred = new Set(machines.flatMap(({ vmids, number }) => vmids?.[number - 1] ?? []));
   }
 
-  /** Undefined where it is left to apply; `none` where no ID of its range is free. `freedId`: its own, free by then. */
+  /**
+   * Undefined where it is left to apply; `none` where no ID of its range is free. `freedId`: its own ID, which is free
+   * by then.
+   */
   choose(vm: ResolvedVm, freedId?: number): number | 'none' | undefined {
     if (vm.fields.vmid !== undefined) return vm.fields.vmid;
     if (this.#input.isActive === false) return undefined;

@@ -32,9 +32,11 @@ export interface Kind {
   plan(context: PlanContext): KindPlan;
   /** What `destroy` does to its resources. Pure. */
   planDestroy(context: DestroyContext): KindPlan;
-  /** Moves to other nodes that were asked for, whatever the file says; absent for a kind that is on no node. Pure. */
+  /**
+   * Moves to other nodes that a command requests, whatever the file says; absent for a kind that is on no node. Pure.
+   */
   planRelocation?(context: RelocateContext): KindPlan;
-  /** Snapshots and rollbacks that were asked for, whatever the file says; absent for a kind without them. Pure. */
+  /** Snapshots and rollbacks that a command requests, whatever the file says; absent for a kind without them. Pure. */
   planSnapshots?(context: SnapshotContext): KindPlan;
   /** Resources that an interrupted run may have created although no open step says so, with the action that settles them. */
   unsettled(state: StackState): readonly { readonly address: string; readonly action: string }[];
@@ -65,7 +67,7 @@ export interface KindWords {
   readonly verbs?: Partial<Record<ChangeKind, string>>;
   /** Lines of a plan about a step that belongs to no change, such as a mapping that several VMs share. */
   readonly describeStep?: (step: Step, users: readonly Address[]) => readonly string[];
-  /** What such a step does to what it is about; a creation unless stated. */
+  /** What such a step does; a creation by default. */
   readonly changeOf?: (step: Step) => ChangeKind | undefined;
   /** Names those steps in the totals of a plan. */
   readonly countSteps?: (count: number) => string;
@@ -82,13 +84,15 @@ export interface ObserveContext {
   readonly replace: readonly string[];
   /** Custom cloud-init files are part of a template's recipe. */
   readonly secrets: Secrets;
-  /** Whether to read VMs outside the state: where the stack gives a VM an address, always, or never. */
+  /** Whether to read VMs outside the state: only if the stack gives a VM an address, always, or never. */
   readonly neighbours: 'as-needed' | 'always' | 'never';
   /** Whether the plan chooses the IDs of machines to be made. */
   readonly choosesIds: boolean;
-  /** Whether VMs are to be moved: what every node offers has to be read, whatever the file says. */
+  /** Whether VMs are to be moved: then every node has to be read, whatever the file says. */
   readonly relocates: boolean;
-  /** Whose snapshots a command is about: addresses or groups, all if empty; and whether it needs what they hold. */
+  /**
+   * The VMs whose snapshots a command needs: addresses or groups, all if empty; and whether it needs their contents.
+   */
   readonly snapshots?: { readonly only: readonly string[]; readonly withConfigs: boolean } | undefined;
   /** The storages of a node; read once, whichever kinds ask. */
   storages(node: string): Promise<Readable<readonly StorageRow[]>>;
@@ -101,13 +105,13 @@ export interface PlanOptions {
   /** Addresses or groups; empty means everything. */
   readonly only?: readonly string[];
   readonly allowDelete?: boolean;
-  /** Restart where a change needs it, also VMs whose file says `restart: never`. */
+  /** Restart if a change needs it, even VMs with `restart: never`. */
   readonly allowRestart?: boolean;
   /** Resources to be replaced, because the user asked for it. */
   readonly replace?: readonly string[];
   /** Names of VMs whose kept disks may be destroyed. */
   readonly destroyData?: readonly string[];
-  /** What to do about hooks, other than following the file. */
+  /** How to treat hooks, if not as the file says. */
   readonly hooks?: HookChoice;
   /** Ownership lines keep marking the VMs as incomplete, because the caller has more to do than this plan. */
   readonly asIncomplete?: boolean;
@@ -117,7 +121,7 @@ export interface PlanOptions {
   readonly strictClaims?: boolean;
   /** By address, the node that an earlier plan chose; it is chosen again if the VM still fits there. */
   readonly keepNodes?: Readonly<Record<string, string>>;
-  /** False: IDs that the file leaves open are chosen while the plan is carried out, beside other plans. */
+  /** False: IDs that the file leaves open are chosen while the plan is executed, alongside other plans. */
   readonly chooseIds?: boolean;
 }
 
@@ -152,7 +156,7 @@ export interface DestroyContext {
   isSelected(address: Address): boolean;
 }
 
-/** Empty a node, or bring the VMs back within the rules for their places. */
+/** Empty a node, or move VMs so that they meet their placement rules again. */
 export type Relocation = { readonly kind: 'drain'; readonly node: string } | { readonly kind: 'rebalance' };
 
 export interface RelocateOptions {
@@ -174,7 +178,7 @@ export interface RelocateContext extends RelocateOptions {
   isSelected(address: Address): boolean;
 }
 
-/** What a command asks for. */
+/** The request of a command. */
 export type SnapshotRequest =
   | {
       readonly kind: 'create';
@@ -201,12 +205,12 @@ export interface SnapshotContext extends SnapshotOptions {
 
 /** What will happen to one resource. */
 export interface ResourcePlan {
-  /** Absent if the resource has no line of its own in a plan. */
+  /** Absent if the resource has no line in a plan. */
   readonly change?: Change;
   readonly steps: readonly Step[];
   /** What others can build on once its steps are done. Opaque to the engine. */
   readonly provides?: readonly string[];
-  /** What its first step waits for, as far as something in the plan provides it. */
+  /** What its first step waits for, if something in the plan provides it. */
   readonly uses?: readonly string[];
   /** It is removed from the stack: shown after everything else. */
   readonly isRemoval?: true;
@@ -216,7 +220,7 @@ export interface KindPlan {
   readonly resources: readonly ResourcePlan[];
   readonly problems: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
-  /** What was checked, in sentences, where that is not plain from the changes. */
+  /** What was checked, in sentences, if the changes do not show it. */
   readonly checked?: readonly string[];
   /** Room on the nodes before and after. */
   readonly room?: readonly NodeRoom[];

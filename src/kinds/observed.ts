@@ -14,8 +14,8 @@ export type Readable<Value> =
   | { readonly ok: false; readonly needs: string };
 
 /**
- * How old an answer may be, in milliseconds, where several resources are planned by one process. The server judges every
- * change again, and it lists guests with a delay of some seconds itself.
+ * How old an answer may be, in milliseconds, if one process plans several resources. The server checks every change
+ * again, and its own list of guests lags by some seconds.
  */
 export const MAX_AGE_MS = { guests: 2_000, places: 10_000, templates: 5_000, grants: 30_000 } as const;
 
@@ -59,7 +59,9 @@ export interface Observed {
   readonly nextId?: number;
   /** VMs outside the state and their addresses; read only where a plan gives a VM an address, and by the doctor. */
   readonly neighbours?: Neighbours;
-  /** What the token may do, on the top paths and on those with entries of their own; only if something depended on it. */
+  /**
+   * What the token may do, on the top paths and on those with their own entries; read only if something depends on it.
+   */
   readonly permissions?: Permissions;
 }
 
@@ -105,7 +107,7 @@ export interface NodeRow {
   readonly online: boolean;
   readonly cores?: number;
   readonly memory?: { readonly totalBytes: number; readonly usedBytes: number };
-  /** The HA manager keeps new guests away. */
+  /** In maintenance: the HA manager places no new guests here. */
   readonly inMaintenance?: true;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the state records of a resource that we make unavailable, from the step that begins it until it is ready again. It
- * outlives the record of a VM, which a replacement removes, and the run that recorded it.
+ * What the state records about a resource that a run makes unavailable, from the step that begins it until it is ready
+ * again. It outlives the record of a VM, which a replacement removes, and the run that recorded it.
  */
 import { z } from 'zod';
 
@@ -8,15 +8,15 @@ import { z } from 'zod';
 export const HOOK_MOMENTS = ['before_stop', 'after_ready'] as const;
 export type HookMoment = (typeof HOOK_MOMENTS)[number];
 
-/** `started` of a run that died: it is not known whether the program ended. */
+/** `started`, left by a run that died: whether the program ended is unknown. */
 export const hookStatus = z.enum(['started', 'done', 'failed']);
 
-/** What the VM that replaces another one takes over from it. */
+/** What a VM takes over from the one it replaces. */
 const kept = z.strictObject({
   vmid: z.number().int(),
   /** NIC slot → MAC address. */
   macs: z.record(z.string(), z.string()),
-  /** Field path → address, where it is not the one that its number in the group gives it. */
+  /** Field path → address, if it differs from the one of its number in the group. */
   given: z.record(z.string(), z.string()).optional(),
 });
 

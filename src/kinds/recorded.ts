@@ -1,4 +1,4 @@
-/** What the state records of a stack between runs: its VMs, templates and files. Versioned. */
+/** What the state records about a stack between runs: its VMs, templates and files. Versioned. */
 import { z } from 'zod';
 import type { Address } from '../base/address.ts';
 import { fileRecordSchema } from './image/record.ts';
@@ -11,7 +11,7 @@ export const STATE_VERSION = 2;
 export const stackStateSchema = z.strictObject({
   version: z.literal([1, STATE_VERSION]).transform(() => STATE_VERSION),
   stack: z.string(),
-  /** A uuid made with the state: it tells the states of two copies of one stack apart. */
+  /** A uuid created with the state: it distinguishes the states of two copies of one stack. */
   lineage: z.string().optional(),
   /** Grows with every write, so that a restored older state is recognised. */
   serial: z.number().int().nonnegative(),

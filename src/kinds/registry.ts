@@ -1,4 +1,4 @@
-/** The kinds there are. Adding one is its folder and a line here. */
+/** All kinds. A new one needs its folder and a line here. */
 import { kindOf } from '../base/address.ts';
 import type { Label } from './action.ts';
 import { haRuleKind } from './ha-rule/kind.ts';
@@ -15,7 +15,7 @@ import { vmKind } from './vm/kind.ts';
 /** A kind is shown and created after the kinds it depends on, and destroyed before them. */
 export const KINDS: readonly Kind[] = [imageKind, pciMappingKind, templateKind, vmKind, haRuleKind];
 
-/** VMs are planned with the templates as they will be; images, mappings and HA rules by what machines use and are. */
+/** VMs are planned with the templates as they will be; images, mappings and HA rules follow from the machines. */
 export const PLANNING_ORDER: readonly Kind[] = [templateKind, vmKind, imageKind, pciMappingKind, haRuleKind];
 
 /** Kinds that a plain `destroy` removes; others may be used by other stacks and are removed only on request. */
@@ -38,7 +38,7 @@ export function actionNames(): string[] {
   return [...ACTIONS.keys()];
 }
 
-/** What people call the work of an action. */
+/** The name of an action in output. */
 export function labelOf(action: string): Label {
   return actionNamed(action)?.label ?? 'configure';
 }

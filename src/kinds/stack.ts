@@ -17,7 +17,7 @@ export interface ResolvedStack {
   readonly templates: readonly ResolvedTemplate[];
   /** In the order of the file, groups expanded. */
   readonly vms: readonly ResolvedVm[];
-  /** Failure domains. A node in none of them counts as one of its own. */
+  /** Failure domains. A node in none of them counts as its own domain. */
   readonly zones?: readonly Zone[];
   readonly rollout: Rollout;
   readonly outputs: OutputsSpec;
@@ -106,15 +106,15 @@ export interface ResolvedVm {
   readonly number: number;
   /** Until the plan has chosen it, `node` reads `NODE_NOT_CHOSEN`. */
   readonly fields: VmFields;
-  /** Set where the file leaves the node to the plan. */
+  /** Set if the file leaves the node to the plan. */
   readonly placement?: VmPlacement;
-  /** Paths of fields whose value a sensitive variable decides: it is shown and recorded nowhere. */
+  /** Paths of fields whose value a sensitive variable decides: it is neither shown nor recorded. */
   readonly sensitive?: readonly string[];
   /** IDs it may have if `fields.vmid` is not set, shared by its group: member n prefers the nth. */
   readonly vmids?: readonly number[];
   /** Field path (`nics.net0.ipv4.address`) → the addresses of its group: member n has the nth, unless the state gives it another. */
   readonly addressRanges?: Readonly<Record<string, readonly AddressRange[]>>;
-  /** Those of its addresses that are not the ones of its number. */
+  /** Those of its addresses that differ from the ones of its number. */
   readonly given?: Readonly<Record<string, string>>;
   /** VMs that must be ready first. */
   readonly after: readonly Address[];
@@ -126,7 +126,7 @@ export interface ResolvedVm {
 
 export interface ResolvedImage {
   readonly name: string;
-  /** `image.NAME`; on local storage there is one for each node, and the engine adds it: `image.NAME["node"]`. */
+  /** `image.NAME`; on local storage each node has one, and the engine adds the node: `image.NAME["node"]`. */
   readonly address: Address;
   readonly fields: ImageFields;
   /** Name in the storage, with an extension that Proxmox accepts. */
@@ -155,7 +155,7 @@ export interface Rollout {
   readonly staggerMs: number;
   readonly readiness: 'sequential' | 'parallel';
   readonly onFailure: 'continue' | 'stop';
-  /** Of groups that do not say otherwise. */
+  /** For groups that set none. */
   readonly update: UpdateFields;
   /** For each disk that moves to another storage or format. */
   readonly diskMoveBytesPerSecond?: number;

@@ -22,7 +22,7 @@ export interface Step<Action extends string = string, Input = unknown> {
   readonly outage?: Outage;
   /** What the state records when it begins, until a step with `endsOutage` is done. */
   readonly begins?: OutageStart;
-  /** With it the resource is available again, or gone as the plan says. */
+  /** After it the resource is available again, or removed as planned. */
   readonly endsOutage?: true;
 }
 
@@ -37,13 +37,17 @@ export interface Outage {
   readonly pauseMs: number;
   /** What happens to the other members once one has failed. */
   readonly onFailure: 'stop' | 'continue';
-  /** The new VM is made before the old one goes: no member is unavailable, and so many are made at once. */
+  /**
+   * The new VM is created before the old one is destroyed: no member is unavailable, and this many are created at once.
+   */
   readonly order?: 'create_first';
-  /** Arguments of an apply that changes this member in the same way: what the user asked for has to be asked for again. */
+  /** Arguments of an apply that changes this member in the same way; the user has to repeat them to continue. */
   readonly again: readonly string[];
   /** Another command than `apply` asked for it, and the same command continues. */
   readonly isAsked?: true;
-  /** An earlier run took it down, and this one brings it back: it counts as unavailable from the beginning, and does not wait. */
+  /**
+   * An earlier run took it down, and this one restores it: it counts as unavailable from the start, and does not wait.
+   */
   readonly isOpen?: true;
 }
 

@@ -118,7 +118,7 @@ const BEHAVIOURS_TABLE = {
   'geometry of drives': { until: '9.0' },
   'storage type glusterfs': { until: '9.0' },
   /** Users other than root may add a random number generator to a VM. */
-  'random number generators for everybody': { since: '8.4' },
+  'random number generators without root': { since: '8.4' },
   /** Custom processor models have their own ACL paths; before, Sys.Audit on /nodes covered them. */
   'processor models with paths': { since: '9.2' },
   /** Downloads and uploads accept disk images, not only ISO images and container templates. */

@@ -62,7 +62,7 @@ const url = (protocols: string, example: string) =>
     .regex(new RegExp(`^(${protocols})://[^\\s]+$`), `an address looks like ${example}`)
     .refine(
       (text) => !/^[a-z0-9]+:\/\/[^/@\s]*:[^/@\s]*@/.test(text),
-      'a password is never written here: set "password"',
+      'do not write the password here: set "password"',
     );
 const caFile = ours(z.string().min(1).optional(), 'PEM file with the certificate of the authority.');
 const method = (byDefault: string, what: string) =>

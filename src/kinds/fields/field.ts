@@ -33,7 +33,7 @@ export interface ConditionalEffect {
 export interface FieldChange {
   /** Proxmox's key with its slot: `net0`. */
   readonly key: string;
-  /** The field's own text on the wire: of its sub-key where it has one. Undefined where it is absent. */
+  /** The field's text on the wire, that of its sub-key if it has one. Undefined if it is absent. */
   readonly before: string | undefined;
   readonly after: string | undefined;
   /** What the VM's `hotplug` key allows. */
@@ -54,7 +54,7 @@ export interface FieldFacts {
   readonly wire?: readonly [key: string, part?: string];
   /** How the value is written there; by the type of the field unless it says otherwise. */
   readonly words?: WordKind;
-  /** Sub-keys that Proxmox does not allow beside this one. */
+  /** Sub-keys that Proxmox does not allow together with this one. */
   readonly excludes?: readonly string[];
   readonly effect: Effect;
   /** The kind of drive that has the option; both kinds by default. */
@@ -72,11 +72,11 @@ export interface FieldFacts {
   readonly examples?: readonly unknown[];
   /** What Proxmox assumes if the field is not set, in the words of the file. */
   readonly serverDefault?: string;
-  /** Of a list: its order means nothing. */
+  /** A list whose order does not matter. */
   readonly unordered?: true;
 }
 
-// zod's registry rewrites the type of what it holds, which functions do not survive; only `field` adds to it.
+// zod's registry rewrites the type of its values, which functions do not survive; only `field` adds to it.
 const registry = z.registry<object>();
 
 export const fieldFacts = {

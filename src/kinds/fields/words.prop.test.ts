@@ -48,7 +48,7 @@ describe('words', () => {
     },
   );
 
-  it('can be made of any text that others may have written', () => {
+  it('can be computed from any text that other clients may have written', () => {
     const kinds = Object.keys(WORDS) as WordKind[];
     fc.assert(
       fc.property(fc.constantFrom(...kinds), fc.option(fc.string(), { nil: undefined }), (kind, text) => {

@@ -1,6 +1,6 @@
 /**
- * The words of the stack file for values of the wire, and back: `8GiB` for `8192`, `false` for a missing VLAN tag. Plans
- * show them and the state records them. Reading never fails, because other clients write what they like.
+ * The words of the stack file for values of the wire, and back: `8GiB` for `8192`, `false` for a missing VLAN tag.
+ * Plans show them and the state records them. Reading never fails, because other clients may write anything.
  */
 
 import { parseByteSize, parseDuration, printByteSize } from '../../base/values/units.ts';
@@ -20,7 +20,7 @@ import {
 } from '../../pve/wire/index.ts';
 
 interface Words {
-  /** Undefined: the value means that nothing stands on the wire. */
+  /** Undefined if the key is absent on the wire. */
   toText(value: unknown): string | undefined;
   /** `null` is "not set". `key` is the Proxmox key the text belongs to. */
   toWords(text: string | undefined, key: string): unknown;
@@ -97,7 +97,7 @@ export const WORDS = {
   },
   /** A number, or a word instead of it. */
   'number-or-text': { toText: plain, toWords: unlessAbsent(numberOrText) },
-  /** A word; false where there is none. */
+  /** A word; false if there is none. */
   'text-or-false': {
     toText: (value) => (value === false ? undefined : plain(value)),
     toWords: (text) => (text === undefined || text === '' ? false : text),
@@ -107,12 +107,12 @@ export const WORDS = {
     toText: (value) => (plain(value) === undefined ? undefined : Buffer.from(String(value)).toString('base64')),
     toWords: unlessAbsent((text) => Buffer.from(text, 'base64').toString()),
   },
-  /** Proxmox counts mebibytes, or takes what fits. */
+  /** A number of mebibytes, or `any` for what fits. */
   'page-size': {
     toText: (value) => (value === '2MiB' ? '2' : value === '1GiB' ? '1024' : plain(value)),
     toWords: unlessAbsent((text) => (text === 'any' ? text : sizeOfMebibytes(text))),
   },
-  /** A number of its own sort: false where there is none. */
+  /** A number; false if there is none. */
   'number-or-false': {
     toText: (value) => (typeof value === 'number' ? printDecimal(value) : undefined),
     toWords: (text) => (text === undefined ? false : numberOrText(text)),
@@ -126,7 +126,7 @@ export const WORDS = {
     toText: (value) => (typeof value === 'boolean' ? (value ? 'on' : 'ignore') : undefined),
     toWords: (text) => text === 'on',
   },
-  /** What a drive is made of, rather than how it is attached: see vm/disks.ts. */
+  /** Fields of the volume rather than of the drive: see vm/config/disks.ts. */
   storage: { toText: plain, toWords: unlessAbsent((text) => text) },
   'image-format': { toText: plain, toWords: unlessAbsent((text) => text) },
   'import-source': { toText: plain, toWords: unlessAbsent((text) => text) },
@@ -144,9 +144,9 @@ export const WORDS = {
   /** Sub-lists of property strings. */
   list: { toText: joined(';'), toWords: (text) => splitList(text ?? '') },
   'number-list': { toText: joined(';'), toWords: (text) => splitList(text ?? '').map(numberOrText) },
-  /** Blanks only: with commas a guest gets one address that is none. */
+  /** Separated by blanks: with commas, the guest would get one invalid address. */
   'blank-list': { toText: joined(' '), toWords: (text) => splitList(text ?? '') },
-  /** As they are written: whether their case and order count is for the datacenter to say. */
+  /** As written: the datacenter decides whether their case and order matter. */
   tags: { toText: (value) => printTags(items(value)) || undefined, toWords: (text) => splitList(text ?? '') },
   'ssh-keys': {
     toText: (value) => (items(value).length === 0 ? undefined : encodeSshKeys(items(value))),
@@ -163,12 +163,12 @@ export const WORDS = {
       return order?.kind === 'order' ? order.devices : null;
     },
   },
-  /** Notes and the ownership line have rules of their own: see ownership.ts. */
+  /** Notes and the ownership line have special rules: see ownership.ts. */
   notes: { toText: plain, toWords: unlessAbsent((text) => text) },
   'ownership-line': { toText: plain, toWords: unlessAbsent((text) => text) },
   /** The value is a digest; the wire shows a mask. */
   secret: { toText: () => undefined, toWords: () => null },
-  /** A device that goes; the wire's own text says best what goes. */
+  /** A removed device, shown by its text on the wire. */
   removal: { toText: () => undefined, toWords: (text) => text ?? null },
 } satisfies Record<string, Words>;
 

@@ -1,6 +1,6 @@
 /**
- * `ha-rule.keep` makes a rule say what the plan wants about the VMs that exist now; `ha-rule.leave` takes VMs out of one, or
- * removes it. Both read the rules first and write with their digest. Resources of others in a rule of ours stay in it.
+ * `ha-rule.keep` writes a rule as planned for the VMs that exist now; `ha-rule.leave` takes VMs out of one, or removes
+ * it. Both read the rules first and write with their digest. Resources of other clients in a rule of ours stay in it.
  */
 
 import type { Address } from '../../base/address.ts';
@@ -92,7 +92,7 @@ export const leaveRule: Action<LeaveRuleInput> = (context, { rule: name, leaving
       if (isIdle) await book.delete(name, { signal });
       else await book.update(name, { type, resources, digest: observed.digest }, { signal });
     } catch (error) {
-      // Proxmox takes a VM out of its rules when it is destroyed, and does not ask for this privilege then.
+      // Proxmox takes a VM out of its rules when it is destroyed, which does not need this privilege.
       if (hasCode(error, 'PRIVILEGE_MISSING')) return 'done';
       throw explained(error, name, { type, resources }, rules);
     }

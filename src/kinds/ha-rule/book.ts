@@ -1,7 +1,7 @@
 /**
- * Where the server keeps what we call an HA rule: among its rules, or before Proxmox VE 9 as an HA group. A group says which
- * nodes its resources run on, and a resource names its group, so a change of one takes several requests. Each of them can be
- * repeated, and the next look shows what is missing. Keeping VMs apart is beyond groups.
+ * Where the server keeps an HA rule: among its rules, or before Proxmox VE 9 as an HA group. A group says which nodes
+ * its resources run on, and a resource names its group, so a change of one takes several requests. Each of them can be
+ * repeated, and the next look shows what is missing. Groups cannot keep VMs apart.
  */
 import { hasEndpoint } from '../../pve/compatibility.ts';
 import type { CallOptions, HaRule, HaRuleParams, Pve } from '../../pve/index.ts';

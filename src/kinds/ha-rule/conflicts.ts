@@ -1,21 +1,24 @@
 /**
- * Why Proxmox would refuse a rule, found before it is sent: the server answers only that the rule is invalid. The checks
- * are those of the server, in our words; disabled rules do not count. Pure.
- * Source: pve-ha-manager Rules.pm, Rules/NodeAffinity.pm, Rules/ResourceAffinity.pm, check_*.
+ * Why Proxmox would refuse a rule, found before it is sent: the server answers only that the rule is invalid. The
+ * checks mirror those of the server; disabled rules do not count. Pure. Source: pve-ha-manager Rules.pm,
+ * Rules/NodeAffinity.pm, Rules/ResourceAffinity.pm, check_*.
  */
 import type { HaRule } from '../../pve/index.ts';
 
 export interface CheckedRule {
   readonly rule: string;
   readonly type: string;
-  /** By what names them: `vm:101`, or the address of a VM that has no id yet. */
+  /** Resource names: `vm:101`, or the address of a VM that has no id yet. */
   readonly resources: readonly string[];
   readonly nodes?: readonly string[] | undefined;
   readonly affinity?: string | undefined;
   readonly disable?: boolean | undefined;
 }
 
-/** Sentences, none where the rule can be kept. `others`: all rules of the cluster as they will be, without this one. */
+/**
+ * Sentences; none if Proxmox would accept the rule. `others`: all rules of the cluster as they will be, without this
+ * one.
+ */
 export function conflictsOf(
   rule: CheckedRule,
   others: readonly CheckedRule[],
@@ -61,7 +64,7 @@ function joinedByPositive(
     const second = nodeRules.find((each) => shared(each.resources, other).length > 0);
     if (!second) return [];
     return [
-      `The rule "${other.rule}" keeps its VMs together, and the node affinity rule "${second.rule}" holds for others of them.`,
+      `The rule "${other.rule}" keeps its VMs together, and the node affinity rule "${second.rule}" applies to others of them.`,
     ];
   });
 }

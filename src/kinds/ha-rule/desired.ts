@@ -1,9 +1,9 @@
 /**
- * The HA rules that follow from `ha` and `placement` of a stack, so that a failover keeps to what the plan chose: VMs stay on
+ * The HA rules that follow from `ha` and `placement` of a stack, so that a failover respects the placement: VMs stay on
  * their `nodes`, members of a group with `max_per_node: 1` apart, and groups with `apart_from` apart from each other.
  *
- * Proxmox enforces a rule at any price: a VM that has no node left stays down. So `spread` alone, which is a preference,
- * becomes a rule only where all members still have a node each after one node has failed. Pure.
+ * Proxmox always enforces a rule: a VM that has no node left stays down. So `spread` alone, which is a preference,
+ * becomes a rule only if each member still has its own node after one node has failed. Pure.
  */
 import type { Address } from '../../base/address.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
@@ -39,12 +39,12 @@ export function desiredRules(stack: Pick<ResolvedStack, 'name' | 'vms'>, nodes: 
   return [...new Map(rules.map((rule) => [rule.rule, rule])).values()];
 }
 
-/** Whether the HA manager looks after it, and the file wants rules for it. */
+/** Whether the HA manager manages it, and the file allows rules for it. */
 function isRuled({ fields: { ha }, placement }: ResolvedVm): boolean {
   return ha !== undefined && ha !== false && placement?.haRules !== false;
 }
 
-/** Members that may be on different nodes, by an override, have a rule each. */
+/** Members that an override allows on different nodes have separate rules. */
 function nodeRules(group: string, vms: readonly ResolvedVm[]): Named[] {
   const byNodes = new Map<string, { nodes: readonly string[]; members: Address[] }>();
   for (const { placement, address, fields } of vms) {
@@ -78,8 +78,9 @@ function isSpreadWithSpare({ placement }: ResolvedVm, size: number, nodes: reado
 }
 
 /**
- * A rule keeps each of its members apart from each other one. So members of one group that may share a node are in different
- * rules; where each is on its own node anyway, one rule has the whole group. What one group says holds for both.
+ * A rule keeps each of its members apart from each other one. So members of one group that may share a node are in
+ * different rules; if each is on its own node anyway, one rule has the whole group. The setting of one group applies to
+ * both.
  */
 function apartRules(one: string, ones: readonly ResolvedVm[], other: string, others: readonly ResolvedVm[]): Named[] {
   const left = ones.filter(({ placement }) => placement?.rules.apartFrom.includes(other));

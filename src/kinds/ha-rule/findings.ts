@@ -15,7 +15,7 @@ import { fewestMembers } from './rule.ts';
 /** What the server calls them, and how to remove one by hand. */
 export interface Words {
   readonly noun: string;
-  /** One that says on which nodes VMs run. */
+  /** The noun for a rule that confines VMs to nodes. */
   readonly confining: string;
   readonly remove: 'ha-manager groupremove' | 'ha-manager rules remove';
 }
@@ -59,7 +59,7 @@ export function notYet(rule: DesiredRule, postponed: readonly Address[], context
     ...new ProxwrightError({
       code: 'CANNOT_MOVE',
       ...(vm && { where: whereOf(vm, 'ha') }),
-      detail: `The ${wordsFor(context).noun} "${rule.rule}" does not hold for ${postponed.join(', ')} yet: it ${why}. The HA manager would move it.`,
+      detail: `The ${wordsFor(context).noun} "${rule.rule}" does not apply to ${postponed.join(', ')} yet: it ${why}. The HA manager would move it.`,
       hint: advice`Move it with ${command('rebalance')}, then apply again.`,
     }).diagnostic,
     severity: 'warning',

@@ -1,4 +1,4 @@
-/** HA rules keep a failover to what `placement` says. They are derived from the VMs of a stack and recorded nowhere. */
+/** HA rules make a failover respect `placement`. They are derived from the VMs of a stack and not recorded. */
 import { hasCode } from '../../base/errors.ts';
 import { counted } from '../../base/values/units.ts';
 import type { Kind, NeedsContext, ObserveContext, StepNeeds } from '../kind.ts';

@@ -1,8 +1,9 @@
 /**
  * Compares the HA rules that a stack asks for with those of the cluster. Pure.
  *
- * VMs of others in a rule of ours stay in it. A VM whose `ha` left the file is no longer managed, and stays as well. A rule
- * never moves a VM: one that does not agree with where the VMs are is kept for those that it agrees with, and a warning says so.
+ * VMs of other clients in a rule of ours stay in it. A VM whose `ha` left the file is no longer managed, and stays as
+ * well. A rule never moves a VM: if some VMs are on the wrong node, the rule covers only the others, and a warning says
+ * so.
  */
 import { type Address, toAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
@@ -38,7 +39,7 @@ export function planRules(context: PlanContext): KindPlan {
   const postponed = kept.flatMap((each) =>
     each.postponed.length > 0 ? [notYet(each.rule, each.postponed, context)] : [],
   );
-  // A rule that stays as it is does not stop the plan: it has lost its effect, and nothing else.
+  // A rule that stays as it is does not stop the plan: it only has no effect.
   const idle = found
     .filter(({ rule }) => !sent.has(rule))
     .map(({ problem }) => ({ ...problem, severity: 'warning' as const }));
@@ -49,7 +50,10 @@ export function planRules(context: PlanContext): KindPlan {
   };
 }
 
-/** VMs leave their rules when Proxmox destroys them. A rule that has no members left is removed first, so that it never misleads. */
+/**
+ * VMs leave their rules when Proxmox destroys them. A rule without remaining members is removed first, so that it never
+ * misleads.
+ */
 export function planDestroyedRules({ stack, state, observed, isSelected }: DestroyContext): KindPlan {
   if (!observed.haRules?.ok) return NOTHING_PLANNED;
   const addresses = addressesBySid(state.vms);
@@ -63,7 +67,7 @@ export function planDestroyedRules({ stack, state, observed, isSelected }: Destr
     const isEffective = resources.filter((sid) => !isLeaving(sid)).length >= fewestMembers(senseOf(rule));
     const leaving = resources.filter(isLeaving).map(vmidOf);
     const group = groupMark(observed.version);
-    // A group that is empty already: a run died between its last member and itself.
+    // A group that is already empty: an earlier run died after it removed the last member.
     return isEffective || (leaving.length === 0 && resources.length > 0)
       ? []
       : [leaveStep({ rule: rule.rule, leaving, removes: true, ...group })];
@@ -135,7 +139,7 @@ class Scene {
     return { members: [...members.filter((address) => chosen.has(address)), ...staying], postponed };
   }
 
-  /** VMs of ours leave a rule that is not, or no longer, for them. */
+  /** Removes VMs of ours from a rule that is not, or no longer, for them. */
   leave({ rule, resources, type }: HaRule, members: readonly Address[] = []): RuleStep[] {
     const leaving = resources.filter((sid) => {
       const address = this.#bySid.get(sid);
@@ -160,7 +164,7 @@ class Scene {
     return [keepStep({ rule: rule.rule, sense, members, was, ...this.#mark }, needs)];
   }
 
-  /** Rules that Proxmox would refuse, and names that a rule of another client has. */
+  /** Rules that Proxmox would refuse, and names that a rule of another client already has. */
   problems(rules: readonly DesiredRule[]): { readonly rule: string; readonly problem: Diagnostic }[] {
     const owned = new Set(this.ours.map(({ rule }) => rule));
     const strangers: readonly CheckedRule[] = this.#rules.filter(({ rule }) => !owned.has(rule));

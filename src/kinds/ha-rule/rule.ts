@@ -12,7 +12,7 @@ import { shortLineage } from '../vm/ownership.ts';
 export const KEEP_RULE = 'ha-rule.keep';
 export const LEAVE_RULE = 'ha-rule.leave';
 
-/** What a rule says, besides about whom. */
+/** What a rule says, without its members. */
 export type RuleSense =
   /** Its members run on these nodes and on no others. */
   | { readonly type: 'node-affinity'; readonly nodes: readonly string[] }

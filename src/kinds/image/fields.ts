@@ -20,7 +20,7 @@ export const imageFieldsSchema = block(() => ({
   }),
   via: field(z.enum(['proxmox', 'upload']).optional(), {
     description:
-      'Who downloads the url: Proxmox (the default), or Proxwright, which then uploads the file; for servers without internet access.',
+      'Which side downloads the url: Proxmox (the default), or Proxwright, which then uploads the file; for servers without internet access.',
     effect: 'creation',
   }),
   file: field(

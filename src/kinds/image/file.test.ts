@@ -32,7 +32,7 @@ describe('a name', () => {
     ['iso', 'metal-amd64.iso', 'metal-amd64.iso'],
     ['iso', 'memtest.img.gz', 'memtest.img'],
     ['iso', 'noble.qcow2', undefined],
-  ] as const)('of %s content for %s is best %s', (content, file, suggestion) => {
+  ] as const)('of %s content for %s should be %s', (content, file, suggestion) => {
     expect(acceptableName(content, file)).toBe(suggestion);
   });
 

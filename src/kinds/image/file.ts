@@ -1,4 +1,4 @@
-/** Files in a storage: their names, which names Proxmox accepts, and who unpacks them. Pure. */
+/** Files in a storage: their names, which names Proxmox accepts, and which side unpacks them. Pure. */
 import type { ImageFields } from './fields.ts';
 
 /** Disk images to import from, and CD images. */

@@ -41,7 +41,7 @@ function withCandidates(image: ResolvedImage, { vms }: ResolvedStack, nodes: Obs
   return { ...image, nodes: [...new Set([...image.nodes, ...users.flatMap((vm) => candidatesOf(vm, nodes))])] };
 }
 
-/** Whether the file, or a user that has its node by now, needs it there. */
+/** Whether the file, or a VM whose node is now known, needs the image there. */
 function isOnNeededNode({ image, node, isShared }: ImageSite, { images }: ResolvedStack): boolean {
   if (!image.chosenFor) return true;
   const nodes = images.find(({ address }) => address === image.address)?.nodes ?? [];
@@ -106,7 +106,7 @@ function needs({ plan, stack, version }: NeedsContext): StepNeeds[] {
   });
 }
 
-/** An older release checks other privileges in place of one that it does not have. */
+/** An older release checks other privileges instead of one that it does not have. */
 function knownNeeds(need: Need, version: ServerVersion): readonly Need[] {
   if (need.kind !== 'privilege' || !need.instead) return [need];
   const known = privilegesOf(version);

@@ -40,8 +40,8 @@ const kindOf = (given: Case) => planned(given).plans.map(({ change }) => change.
 const actionsOf = (given: Case) => planned(given).plans.flatMap(({ steps }) => steps.map(({ action }) => action));
 const codesOf = (found: readonly Diagnostic[]) => found.map(({ code }) => code);
 
-describe('an image that is not there', () => {
-  it('is fetched by Proxmox, with its sums in small letters', () => {
+describe('an image that does not exist yet', () => {
+  it('is downloaded by Proxmox, with its checksums in lower case', () => {
     const { plans } = planned({ stack: fetched(`, sha256: ${SHA256.toUpperCase()}, sha512: ${SHA512}`) });
     expect(plans[0]?.change).toMatchObject({ kind: 'create', address: `image.noble["${NODE}"]`, name: VOLID });
     expect(plans[0]?.steps).toMatchObject([
@@ -49,11 +49,11 @@ describe('an image that is not there', () => {
     ]);
   });
 
-  it('has an address without a node where all share it', () => {
+  it('has an address without a node on shared storage', () => {
     expect(planned({ site: { isShared: true } }).plans[0]?.change.address).toBe('image.noble');
   });
 
-  it('is sent where it is a local file, or where Proxmox has no way to it', () => {
+  it('is uploaded if it is a local file, or if Proxmox cannot reach it', () => {
     expect(actionsOf({ stack: stackOf('path: ./noble.qcow2, content: import, storage: local') })).toEqual([
       'image.send',
     ]);
@@ -63,7 +63,7 @@ describe('an image that is not there', () => {
     });
   });
 
-  it('is unpacked by the server where that can', () => {
+  it('is unpacked by the server if it can', () => {
     const stack = stackOf('url: "https://images.example/live.iso.gz", content: iso, storage: local');
     expect(planned({ stack }).plans[0]?.steps[0]).toMatchObject({
       action: 'image.fetch',
@@ -72,8 +72,8 @@ describe('an image that is not there', () => {
   });
 });
 
-describe('an image that is there', () => {
-  it('and recorded as it is, is left alone', () => {
+describe('an image that exists', () => {
+  it('and matches its record is left alone', () => {
     expect(kindOf({ site: { file: THERE }, recorded: {} })).toBe('none');
     expect(actionsOf({ site: { file: THERE }, recorded: {} })).toEqual([]);
   });
@@ -84,13 +84,13 @@ describe('an image that is there', () => {
     expect(planned({ site: { ...site, isShared: false }, recorded: {} }).warnings).toHaveLength(1);
   });
 
-  it('and not recorded is compared where a sum is given', () => {
+  it('and is not recorded is compared if a checksum is given', () => {
     const given = { stack: fetched(`, sha256: ${SHA256}`), site: { file: THERE } };
     expect(kindOf(given)).toBe('update');
     expect(actionsOf(given)).toEqual(['image.fetch']);
   });
 
-  it('and not recorded is used with a warning where no sum tells what it is', () => {
+  it('and is not recorded is used with a warning if no checksum identifies it', () => {
     const plain = planned({ site: { file: THERE } });
     expect(codesOf(plain.warnings)).toEqual(['NOT_CHECKED']);
     expect(plain.warnings[0]?.detail).toContain('no checksum is declared');
@@ -101,7 +101,7 @@ describe('an image that is there', () => {
     expect(planned({ stack: packed, site: { file: THERE } }).warnings[0]?.detail).toContain('of the packed file');
   });
 
-  it('whose coming was not seen to its end is looked at again', () => {
+  it('whose transfer was interrupted is checked again', () => {
     const given = { site: { file: THERE }, recorded: { incomplete: true as const, sizeBytes: 0 } };
     expect(kindOf(given)).toBe('update');
     expect(planned(given).problems).toEqual([]);
@@ -110,26 +110,26 @@ describe('an image that is there', () => {
   it.each([
     ['its size', { sizeBytes: 11, ctime: 7 }, {}],
     ['its time', { sizeBytes: 10, ctime: 8 }, {}],
-  ])('and differs in %s is refused, and the way out named', (_, value, recorded) => {
+  ])('and differs in %s is refused, with the remedy', (_, value, recorded) => {
     const { problems, plans } = planned({ site: { file: { ok: true, value } }, recorded });
     expect(codesOf(problems)).toEqual(['CONFIG_CHANGED']);
     expect(problems[0]?.hint?.text).toContain('--replace image.noble');
     expect(plans).toEqual([]);
   });
 
-  it('is judged by its size where the storage tells no time', () => {
+  it('is judged by its size if the storage reports no time', () => {
     const file = { ok: true, value: { sizeBytes: 10, ctime: undefined } } as const;
     expect(kindOf({ site: { file }, recorded: {} })).toBe('none');
   });
 
-  it('is refused where it came from elsewhere, unless its sum says that it is the same', () => {
+  it('is refused if it came from another URL, unless its checksum matches', () => {
     const elsewhere = { url: 'https://mirror.example/noble.qcow2' };
     expect(codesOf(planned({ site: { file: THERE }, recorded: elsewhere }).problems)).toEqual(['CONFIG_CHANGED']);
     const stack = fetched(`, sha256: ${SHA256}`);
     expect(kindOf({ stack, site: { file: THERE }, recorded: { ...elsewhere, sha256: SHA256 } })).toBe('none');
   });
 
-  it('is refused where another sum is asked for than it has, compared where its own is not known', () => {
+  it('is refused if another checksum is declared than it has, and compared if its own is unknown', () => {
     const stack = fetched(`, sha256: ${SHA256}`);
     const other = { sha256: 'ef'.repeat(32) };
     expect(codesOf(planned({ stack, site: { file: THERE }, recorded: other }).problems)).toEqual(['CONFIG_CHANGED']);
@@ -140,7 +140,7 @@ describe('an image that is there', () => {
   it.each([
     ['a file', 'path: ./noble.qcow2', 'sha256', SHA256],
     ['a packed file', `url: "${URL}.xz", file: noble.qcow2, via: upload`, 'declared', SHA512],
-  ])('that was sent as %s is refused where another sum is declared now', (_, origin, name, sum) => {
+  ])('that was uploaded as %s is refused if another checksum is declared now', (_, origin, name, sum) => {
     const algorithm = sum === SHA256 ? 'sha256' : 'sha512';
     const stack = stackOf(`${origin}, content: import, storage: local, ${algorithm}: ${sum}`);
     const [url] = stack.images.map(({ fields }) => fields.url);
@@ -149,11 +149,11 @@ describe('an image that is there', () => {
     expect(judge(sum)).toMatchObject({ problems: [], plans: [{ change: { kind: 'none' } }] });
   });
 
-  it('is the same where its sum has left the file', () => {
+  it('stays the same if its checksum left the file', () => {
     expect(kindOf({ site: { file: THERE }, recorded: { sha256: SHA256 } })).toBe('none');
   });
 
-  it.each(['image.noble', `image.noble["${NODE}"]`])('is replaced where %s is to be, whatever it is', (selector) => {
+  it.each(['image.noble', `image.noble["${NODE}"]`])('is replaced if %s is to be, whatever it contains', (selector) => {
     const given = { site: { file: THERE }, recorded: { sizeBytes: 99 }, replace: [selector] };
     expect(kindOf(given)).toBe('replace');
     expect(planned(given).plans[0]?.steps[0]?.input).toMatchObject({ replace: true });
@@ -162,7 +162,7 @@ describe('an image that is there', () => {
 });
 
 describe('an image to import from', () => {
-  it('is refused by a release that has no such content', () => {
+  it('is refused on a release without such content', () => {
     const { problems } = planned({ version: '8.2.2' });
     expect(codesOf(problems)).toHaveLength(1);
     expect(planned({ version: '8.4.1' }).problems).toEqual([]);
@@ -184,7 +184,7 @@ describe('a place for an image', () => {
       'images to import',
     ],
     ['its list is hidden', { file: { ok: false, needs: 'X' } }, 'PRIVILEGE_MISSING', 'the token needs X'],
-  ] as const)('is refused where %s', (_, site, code, words) => {
+  ] as const)('is refused if %s', (_, site, code, words) => {
     const { problems, plans } = planned({ site });
     expect(codesOf(problems)).toEqual([code]);
     expect(problems[0]?.detail).toContain(words);

@@ -1,4 +1,4 @@
-/** What the state records of a file in a storage between runs: where it came from, and how to recognise it. */
+/** What the state records about a file in a storage between runs: its source, and how to recognise it. */
 import { z } from 'zod';
 
 export const fileRecordSchema = z.strictObject({
@@ -12,7 +12,7 @@ export const fileRecordSchema = z.strictObject({
   sha512: z.string().optional(),
   /** Of an uploaded file: the checksum that the stack declares, which may be that of the packed file. */
   declared: z.string().optional(),
-  /** Size and creation time are all that a storage reports of a file without reading it. */
+  /** Size and creation time are all that a storage reports about a file without reading it. */
   sizeBytes: z.number(),
   /** Seconds since the Unix epoch, by the clock of the node. */
   ctime: z.number().optional(),
@@ -32,7 +32,7 @@ export function fileKey(node: string, volid: string): string {
   return `${node}/${volid}`;
 }
 
-/** What a storage lists of a file. */
+/** What a storage lists about a file. */
 export interface ListedFile {
   readonly size?: number | undefined;
   readonly ctime?: number | undefined;

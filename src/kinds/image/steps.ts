@@ -97,7 +97,7 @@ export function declaredChecksum(
 export type ImageSources = (origin: ImageOrigin) => ImageSource;
 
 export interface FileContext extends ActionContext {
-  /** What the state records of a file at this moment. */
+  /** What the state records about a file now. */
   file(key: string): FileRecord | undefined;
   /** Records a file; null removes the record. */
   learnFile(key: string, file: FileRecord | null): Promise<void>;

@@ -43,7 +43,7 @@ interface Seen {
   readonly mappings?: Readonly<Record<string, readonly string[]>>;
   readonly may?: readonly string[];
   readonly devices?: Readonly<Record<string, Readable<readonly PciHardware[]>>>;
-  /** The VM's own hostpci0. */
+  /** hostpci0 of the VM. */
   readonly now?: string;
 }
 
@@ -87,12 +87,12 @@ describe('a PCI address in a stack', () => {
   it.each([
     ['of another node', '0a:00', gpu],
     ['of one function only', '01:00.0', gpu],
-    ['of which another device may be taken', '01:00', { pool: ['id=10de:2204,node=pve1,path=0000:01:00;0000:02:00'] }],
+    ['that may provide another device', '01:00', { pool: ['id=10de:2204,node=pve1,path=0000:01:00;0000:02:00'] }],
   ])('does not mean a mapping %s', (_, device, mappings) => {
     expect(pciMappingsFor(vmWith(device), seeing({ mappings }))).toEqual(new Map());
   });
 
-  it('keeps the mapping the VM has, also when another one comes to stand for it', () => {
+  it('keeps the mapping that the VM has, even if another one now fits too', () => {
     const map = ['id=10de:2204,node=pve1,path=0000:01:00'];
     const mappings = { also: map, gpu: map };
     expect(pciMappingsFor(vmWith('01:00'), seeing({ mappings })).get('01:00')).toBe('also');
@@ -101,7 +101,7 @@ describe('a PCI address in a stack', () => {
 });
 
 describe('a device without a mapping', () => {
-  it('gets one, with what the node says about it', () => {
+  it('gets one, with the ids that the node reports', () => {
     const observed = seeing({ mappings: {}, may: ALL, devices: { pve1: here(AUDIO, GPU) } });
     expect(pciMappingsFor(vmWith('01:00'), observed)).toEqual(new Map([['01:00', NAME]]));
     expect(unmappedDevices(vmWith('01:00'), observed)).toEqual([]);
@@ -151,7 +151,7 @@ describe('a device without a mapping', () => {
 
   it.each([
     [
-      'may not make any',
+      'may not create any',
       { mappings: { x: [] }, may: ['Mapping.Use'] },
       'MISSING_REFERENCE',
       /needs Mapping\.Modify on/,
@@ -159,12 +159,12 @@ describe('a device without a mapping', () => {
     ['could not use it', { mappings: {}, may: ['Mapping.Modify'] }, 'MISSING_REFERENCE', /needs Mapping\.Use on/],
     ['sees no mapping at all', { may: [] }, 'PRIVILEGE_MISSING', /the token sees none/],
     [
-      'may not look at the hardware',
+      'may not read the hardware',
       { mappings: {}, may: ALL, devices: { pve1: { ok: false as const, needs: 'Sys.Audit on /' } } },
       'MISSING_REFERENCE',
       /needs Sys\.Audit on \//,
     ],
-  ])('is refused with both ways out where the token %s', (_, seen, code, words) => {
+  ])('is refused with both remedies if the token %s', (_, seen, code, words) => {
     const [problem] = unmappedDevices(vmWith('01:00'), seeing(seen));
     expect(problem).toMatchObject({ code, where: { file: 'stack.yaml', line: 10 } });
     expect(problem?.detail).toMatch(words);
@@ -173,16 +173,21 @@ describe('a device without a mapping', () => {
   });
 
   it.each([
-    ['is not there', '02:00', here(GPU), /no PCI device 0000:02:00; it has 0000:01:00\.0 \(NVIDIA Corporation GA102\)/],
+    [
+      'does not exist',
+      '02:00',
+      here(GPU),
+      /no PCI device 0000:02:00; it has 0000:01:00\.0 \(NVIDIA Corporation GA102\)/,
+    ],
     ['has no IOMMU', '01:00', here({ ...GPU, iommuGroup: undefined }), /in no IOMMU group/],
-  ])('is refused where it %s', (_, device, hardware, words) => {
+  ])('is refused if it %s', (_, device, hardware, words) => {
     const observed = seeing({ mappings: {}, may: ALL, devices: { pve1: hardware } });
     expect(unmappedDevices(vmWith(device), observed).map(({ detail }) => detail)).toEqual([
       expect.stringMatching(words),
     ]);
   });
 
-  it('is refused where a mapping of that name means something else on the node', () => {
+  it('is refused if a mapping of that name means something else on the node', () => {
     const mappings = { [NAME]: ['id=10de:2204,node=pve1,path=0000:02:00'] };
     const observed = seeing({ mappings, may: ALL, devices: { pve1: here(GPU) } });
     expect(unmappedDevices(vmWith('01:00'), observed)).toMatchObject([{ code: 'CONFIG_CHANGED' }]);

@@ -51,7 +51,7 @@ function usedTwice(first: Claim, second: Claim): Diagnostic {
   const device =
     first.path === second.path
       ? `PCI device ${second.path}`
-      : `PCI device ${second.path}, of which ${first.path} is a part or the whole,`;
+      : `PCI device ${second.path}, which contains ${first.path} or is part of it,`;
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOf(second.vm, second.field),

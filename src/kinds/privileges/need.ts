@@ -61,7 +61,7 @@ export function privilegeRules(server: ServerVersion): PrivilegeRules {
     agent: privilegesOf(server).has('VM.Monitor') ? 'VM.Monitor' : 'VM.GuestAgent',
     tagsOfNewVms: behaves(server, 'tags of new VMs checked'),
     cpuModels: behaves(server, 'processor models with paths') ? 'mapping' : 'nodes',
-    randomNumbers: behaves(server, 'random number generators for everybody'),
+    randomNumbers: behaves(server, 'random number generators without root'),
   };
 }
 

@@ -10,12 +10,12 @@ const DISK = { storage: 'tank', size: '8GiB' };
 const ISO = { iso: 'local:iso/talos.iso' };
 
 describe('what is left of a template’s fields once it has installed itself', () => {
-  it('is everything where there was no medium', () => {
+  it('is everything if there was no medium', () => {
     const fields = fieldsOf({ disks: { scsi0: DISK }, boot: ['scsi0', 'net0'] });
     expect(finalFields(fields, new Map())).toEqual(fields);
   });
 
-  it('is no ISO, and nothing that boots from it', () => {
+  it('has no ISO, and no boot device that uses it', () => {
     const left = final({ disks: { scsi0: DISK, ide2: ISO }, boot: ['ide2', 'scsi0', 'net0'] });
     expect(left.disks?.ide2).toEqual({ remove: true });
     expect(left.disks?.scsi0).toMatchObject({ storage: 'tank' });
@@ -40,7 +40,7 @@ describe('what is left of a template’s fields once it has installed itself', (
     expect(named.disks).toMatchObject({ sata1: { remove: true } });
   });
 
-  it('finds the drive where it is', () => {
+  it('finds the drive in whichever slot it has', () => {
     const base = { sata3: 'local:iso/proxwright-base-0123.iso,media=cdrom' };
     const left = final({ disks: { scsi0: DISK }, cloud_init: { storage: 'local', user_data: { text: 'told' } } }, base);
     expect(left.disks).toMatchObject({ sata3: { remove: true } });
@@ -54,7 +54,7 @@ describe('what is left of a template’s fields once it has installed itself', (
 });
 
 describe('what the clones of a template expect', () => {
-  it('is what the file says, and nothing where it says nothing', () => {
+  it('follows the file, and is empty if the file says nothing', () => {
     expect(guestOf(fieldsOf({ guest: 'talos' }))).toEqual({ guest: 'talos' });
     expect(guestOf(fieldsOf({ guest: 'cloud-init', agent: { enabled: false } }))).toEqual({
       guest: 'cloud-init',

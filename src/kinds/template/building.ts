@@ -18,7 +18,7 @@ export interface Building {
   readonly template: ResolvedTemplate;
   /** As it is while it is built: under another name if an earlier version has the final one. */
   readonly vm: ResolvedVm;
-  /** Steps that remove or rename what is in its place. */
+  /** Steps that remove or rename the present holder of its name or id. */
   readonly first: readonly Step[];
   /** How it is created; undefined if it exists. */
   readonly making: { readonly clone: CloneInput } | { readonly create: CreateInput } | undefined;

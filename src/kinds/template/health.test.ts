@@ -12,7 +12,7 @@ describe('a template', () => {
   it('with a disk is healthy, with or without a boot order', () => {
     expect(fieldsOf([DISK])).toEqual([]);
     expect(fieldsOf([DISK, ['boot', 'order=scsi0;net0']])).toEqual([]);
-    // The older kind of order leaves it to Proxmox.
+    // The older format leaves the choice to Proxmox.
     expect(fieldsOf([DISK, ['boot', 'cdn']])).toEqual([]);
   });
 

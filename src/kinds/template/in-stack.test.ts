@@ -49,7 +49,7 @@ describe('templates that VMs need', () => {
 });
 
 describe('a plan of images, templates and VMs', () => {
-  it('has them in the order in which they are made, each waiting for what it is made from', () => {
+  it('lists them in the order of creation, each waiting for its source', () => {
     const plan = planned();
     expect(addressesOf(plan)).toEqual([
       'image.noble["pve1"]',
@@ -73,12 +73,12 @@ describe('a plan of images, templates and VMs', () => {
       ['image.spare["pve1"]', 'vm.byid'],
       ['image.noble["pve1"]', 'image.spare["pve1"]', 'template.other', 'vm.byid'],
     ],
-  ])('of %s alone brings along what those are made from, and nothing else', (only, addresses) => {
+  ])('of %s alone includes their sources, and nothing else', (only, addresses) => {
     expect(addressesOf(planned(only))).toEqual(addresses);
   });
 });
 
-describe('the cluster as templates will have left it', () => {
+describe('the cluster after the templates are built', () => {
   const old = candidateAt(vmAt(9000, { name: 'base' }, { template: true }));
   const next = candidateAt(vmAt(9002, { name: 'base' }, { template: true }), {
     address: STACK.templates[0]?.vm.address ?? old.address ?? ('' as never),
@@ -90,14 +90,14 @@ describe('the cluster as templates will have left it', () => {
     ...(foreseen && { foreseen }),
   });
 
-  it('has a new version in the place of the old one, by name and by id, and leaves other nodes alone', () => {
+  it('has the new version instead of the old one, by name and by id, and leaves other nodes alone', () => {
     const observed = observedWith({ templates: new Map([['base', [old, elsewhere]]]) });
     const { templates } = withForeseen(observed, [planOf(next)]);
     expect(templates.get('base')).toEqual([elsewhere, next]);
     expect(templates.get('#9002')).toEqual([next]);
   });
 
-  it('is as it was where none is made', () => {
+  it('is unchanged if none is built', () => {
     const observed = observedWith();
     expect(withForeseen(observed, [planOf()])).toBe(observed);
   });

@@ -90,8 +90,8 @@ const present = (vm = there(), address = BASE): Partial<Observed> => ({
   guests: new Map([row(vm.vmid)]),
 });
 
-describe('a template that is nowhere', () => {
-  it('is made from its image, converted, and named last of all', () => {
+describe('a template that does not exist', () => {
+  it('is built from its image, converted, and named last', () => {
     const made = planned();
     expect(made.plan?.change).toMatchObject({ kind: 'create', vmid: 9000, name: 'base', node: NODE });
     expect(actionsOf(made)).toEqual([
@@ -119,17 +119,17 @@ describe('a template that is nowhere', () => {
     expect(planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: gone }).plan?.change.kind).toBe('create');
   });
 
-  it('is refused where its id is taken', () => {
+  it('is refused if its id is taken', () => {
     expect(planned({ observed: { takenIds: new Set([9000]) } }).codes).toEqual(['VMID_TAKEN']);
   });
 
-  it('is refused before anything is made where its clones could not use it', () => {
+  it('is refused before anything is created if its clones could not use it', () => {
     const unfit = planned({ text: stackOf(FIELDS.replace('node:', 'guest: cloud-init\n    node:')) });
     expect(unfit.plan).toBeUndefined();
     expect(unfit.problems.map(({ where }) => where?.field)).toEqual(['cloud_init', 'agent']);
   });
 
-  it('is refused with documents that every clone would get', () => {
+  it('is refused with cloud-init files that every clone would get', () => {
     const text = stackOf(`${FIELDS}    cloud_init: { storage: local, user_data: { text: "told" } }\n`);
     expect(planned({ text }).problems.map(({ where }) => where?.field)).toEqual(['cloud_init']);
   });
@@ -138,7 +138,7 @@ describe('a template that is nowhere', () => {
 describe('a template whose name another guest has', () => {
   const held = (vm: ReturnType<typeof there>) => ({ templates: new Map([['base', [candidateAt(vm)]]]) });
 
-  it('is theirs to use where it was made from the same recipe, by whatever stack', () => {
+  it('is used as it is if it was built from the same recipe, by any stack', () => {
     const vm = there({ description: line({ stack: 'other', address: 'template.base' }) });
     const found = planned({ observed: held(vm) });
     expect(found.plan).toMatchObject({ change: { kind: 'none', vmid: 9000 }, steps: [] });
@@ -146,15 +146,15 @@ describe('a template whose name another guest has', () => {
 
   it.each([
     ['has no line of ours', {}],
-    ['was made from another recipe by another stack', { description: line({ stack: 'other', recipe: 'another' }) }],
+    ['was built from another recipe by another stack', { description: line({ stack: 'other', recipe: 'another' }) }],
     ['has a line that was copied from another VM', { description: line({ vmid: 9009 }) }],
-  ])('is refused where it %s', (_, values) => {
+  ])('is refused if it %s', (_, values) => {
     const found = planned({ observed: held(there(values)) });
     expect(found.codes).toEqual(['NOT_OURS']);
     expect(found.plan).toBeUndefined();
   });
 
-  it('is refused where it is no template yet, or not complete', () => {
+  it('is refused if it is not a template yet, or not complete', () => {
     const description = line({ stack: 'other' });
     expect(planned({ observed: held(there({ description }, false)) }).codes).toEqual(['NOT_OURS']);
     const half = line({ stack: 'other', incomplete: true });
@@ -173,8 +173,8 @@ describe('a template whose name another guest has', () => {
   });
 });
 
-describe('a template that is there', () => {
-  it('and made from this recipe is left alone, and found by its clones', () => {
+describe('a template that exists', () => {
+  it('and was built from this recipe is left alone, and found by its clones', () => {
     const found = planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: present() });
     expect(found.plan).toMatchObject({ change: { kind: 'none', vmid: 9000 }, steps: [], foreseen: { vmid: 9000 } });
   });
@@ -182,7 +182,7 @@ describe('a template that is there', () => {
   it.each([
     ['of another recipe', { template: { recipe: 'another', finished: true as const } }, false],
     ['that is to be replaced', FINISHED, true],
-  ])('%s gets a version beside it, which takes the name over in the end', (_, memory, replace) => {
+  ])('%s gets a second version, which takes over the name in the end', (_, memory, replace) => {
     const next = planned({ state: { [BASE]: recorded(9000, memory) }, observed: present(), replace });
     expect(next.plan?.change.kind).toBe('supersede');
     expect(inputOf(next, 'vm.create')).toMatchObject({ name: 'base-next' });
@@ -194,12 +194,12 @@ describe('a template that is there', () => {
     expect(actionsOf(next)?.slice(-4)).toEqual(['convert', 'retire', 'configure/publish', 'verify/publish']);
   });
 
-  it('under an id that now belongs to another guest is not changed', () => {
+  it('whose id now belongs to another guest is not changed', () => {
     const other = present({ ...there(), uuid: UUID.replace('1', '2') });
     expect(planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: other }).codes).toEqual(['NOT_OURS']);
   });
 
-  it('and may not be read is reported', () => {
+  it('and cannot be read is reported', () => {
     const hidden = { vms: new Map<Address, ObservedVm>([[BASE, { kind: 'hidden', needs: 'X' }]]) };
     expect(planned({ state: { [BASE]: recorded(9000, FINISHED) }, observed: hidden }).codes).toEqual([
       'PRIVILEGE_MISSING',
@@ -245,29 +245,32 @@ describe('a template that is half built', () => {
     takenIds: new Set([9000]),
   });
 
-  it('beside one that still has the name retires that one when it is done', () => {
+  it('while an older one still has the name retires that one when it is done', () => {
     const state = { [BASE]: { ...HALF, vmid: 9001 }, [FORMER]: recorded(9000, FINISHED) };
     const rest = planned({ state, observed: beside(there()) });
     expect(inputOf(rest, 'template.retire')).toMatchObject({ former: FORMER });
   });
 
-  it('beside one that has given up the name already does not retire it again, whatever the list of guests says', () => {
+  it('after an older one gave up the name does not retire it again, whatever the list of guests says', () => {
     const state = { [BASE]: { ...HALF, vmid: 9001 }, [FORMER]: recorded(9000, FINISHED) };
     const rest = planned({ state, observed: beside(there({ name: 'base-retired-9000' })) });
     expect(rest.plan?.change.kind).toBe('complete');
     expect(inputOf(rest, 'template.retire')).toBeUndefined();
   });
 
-  it.each(['base', 'base-retired-9000'])('of another recipe beside one called %s is built again beside it', (name) => {
-    const state = {
-      [BASE]: { ...HALF, vmid: 9001, template: { recipe: 'another' } },
-      [FORMER]: recorded(9000, FINISHED),
-    };
-    const replaced = planned({ state, observed: beside(there({ name })) });
-    expect(replaced.codes).toEqual([]);
-    expect(replaced.plan?.change.kind).toBe('replace');
-    expect(inputOf(replaced, 'vm.create')).not.toHaveProperty('vmid');
-  });
+  it.each(['base', 'base-retired-9000'])(
+    'from another recipe, next to one called %s, is built again next to it',
+    (name) => {
+      const state = {
+        [BASE]: { ...HALF, vmid: 9001, template: { recipe: 'another' } },
+        [FORMER]: recorded(9000, FINISHED),
+      };
+      const replaced = planned({ state, observed: beside(there({ name })) });
+      expect(replaced.codes).toEqual([]);
+      expect(replaced.plan?.change.kind).toBe('replace');
+      expect(inputOf(replaced, 'vm.create')).not.toHaveProperty('vmid');
+    },
+  );
 
   it('is refused if another guest has taken the name meanwhile', () => {
     const stranger = candidateAt(there({}, true, 9100));
@@ -290,7 +293,7 @@ describe('a template that installs itself', () => {
     '',
   );
 
-  it('is configured, started, waited for, freed of its medium, and only then converted', () => {
+  it('is configured, started, awaited and freed of its medium before it is converted', () => {
     expect(actionsOf(planned({ text: INSTALLED }))).toEqual([
       'reserve',
       'create',
@@ -323,7 +326,7 @@ describe('a template that installs itself', () => {
   it.each([
     ['running', ['install', 'configure/finalise']],
     ['done', ['configure/finalise', 'verify/finalise']],
-  ] as const)('and whose installation is %s is not told and started again', (install, first) => {
+  ] as const)('and whose installation is %s is not configured and started again', (install, first) => {
     const { recipe } = planned({ text: INSTALLED });
     const state = { [BASE]: recorded(9000, { phase: 'incomplete', template: { recipe, install } }) };
     expect(actionsOf(planned({ text: INSTALLED, state, observed: present(there({}, false)) }))?.slice(0, 2)).toEqual(
@@ -351,7 +354,7 @@ describe('a template that is copied from a VM', () => {
     expect(values.get('cores')).toBe('3');
   });
 
-  it('is refused where there is no such VM', () => {
+  it('is refused if there is no such VM', () => {
     const found = planned({ text: COPY, observed: { guests: new Map([row(150, 'other')]) } });
     expect(found.codes).toEqual(['MISSING_REFERENCE']);
     expect(found.problems[0]?.where?.field).toBe('from');
@@ -359,7 +362,7 @@ describe('a template that is copied from a VM', () => {
 });
 
 describe('a template on several nodes', () => {
-  it('is one for each, with an address of its own', () => {
+  it('becomes one template per node, each with its own address', () => {
     const text = stackOf(`
     nodes: [pve1, pve2]
     vmids: 9000-9009

@@ -41,8 +41,8 @@ describe('the recipe of a template', () => {
       'content: iso, storage: local }',
       `content: iso, storage: local, sha256: ${'a'.repeat(64)} }`,
     ],
-    ['what it is told', 'text: "told"', 'text: "told otherwise"'],
-    ['where its disk lies', 'storage: tank', 'storage: local-lvm'],
+    ['its user-data', 'text: "told"', 'text: "told otherwise"'],
+    ['the storage of its disk', 'storage: tank', 'storage: local-lvm'],
   ])('changes with %s', (_, from, to) => {
     expect(TEXT).toContain(from);
     expect(recipe(TEXT.replace(from, to))).not.toBe(recipe());
@@ -68,7 +68,7 @@ describe('the recipe of a template', () => {
         16,
       );
     expect(recipeOf(template, stack, told)).not.toBe(by(fingerprint));
-    // The test computes a recipe as it is: only the digest of the secret differs.
+    // Computed like the real recipe, except for the digest of the secret.
     expect(recipeOf(template, stack, told)).toBe(
       by((text) => slowDigest('proxwright recipe', text, 24).toString('hex')),
     );
@@ -112,7 +112,7 @@ describe('outdated templates', () => {
       secretsOf(stack),
     );
 
-  it('are those that were made by another recipe', () => {
+  it('are those that were built from another recipe', () => {
     expect(outdated('another')).toEqual(['template.base']);
     expect(outdated(recipe())).toEqual([]);
     expect(outdated(undefined)).toEqual([]);

@@ -12,7 +12,7 @@ import { sourceVolumes } from '../vm/config/disks.ts';
 /** Enough to tell recipes apart, and short enough for a line in the notes. */
 const DIGITS = 16;
 
-/** Everybody who may read the notes sees the recipe, so it must not help to guess a secret. */
+/** Any user who may read the notes sees the recipe, so it must not help to guess a secret. */
 const SALT = 'proxwright recipe';
 const DIGEST_BYTES = 24;
 
@@ -44,7 +44,7 @@ function imagesIn({ vm }: ResolvedTemplate, { images }: Pick<ResolvedStack, 'ima
     .map(({ fields: { url, path, sha256, sha512 } }) => ({ url, path, sha256, sha512 }));
 }
 
-/** Templates whose recipe is no longer the one they were made by. */
+/** Templates that were built from another recipe than the present one. */
 export function outdatedTemplates(
   stack: Pick<ResolvedStack, 'images' | 'templates'>,
   recorded: (address: Address) => { readonly template?: { readonly recipe: string } | undefined } | undefined,

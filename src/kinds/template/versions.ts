@@ -36,7 +36,7 @@ export function retiredAddress(name: string, vmid: number): Address {
   return addressOf('retired', name, String(vmid));
 }
 
-/** A guest that has the template's name on its node and is none of its versions. */
+/** A guest that has the template's name on its node and is not one of its versions. */
 export function holderOf({ template: { name, vm }, state, observed }: VersionsInput): TemplateCandidate | undefined {
   const candidates = observed.templates.get(templateKey(name)) ?? [];
   const isOurs = (vmid: number) =>

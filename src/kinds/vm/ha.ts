@@ -1,4 +1,4 @@
-/** High availability, desired and observed: what differs, field by field, and what the state records of it. Pure. */
+/** High availability, desired and observed: what differs, field by field, and what the state records. Pure. */
 import type { HaResource, HaResourceParams } from '../../pve/index.ts';
 import type { ComparedField, Difference, Recorded } from './diff/diff.ts';
 import type { HaFields } from './fields/ha.ts';

@@ -1,6 +1,7 @@
 /**
- * The holder: a VM without drives of its own that has the kept disks of another VM between the destruction of the old one and
- * the creation of the new one. Proxmox destroys a VM with everything that is attached to it, so the disks have to be elsewhere.
+ * The holder: an otherwise empty VM that has the kept disks of another VM between the destruction of the old one and
+ * the creation of the new one. Proxmox destroys a VM with everything that is attached to it, so the disks have to be
+ * elsewhere.
  */
 
 import { type Address, keeperOf } from '../../base/address.ts';
@@ -31,9 +32,9 @@ export interface LostDisk {
   readonly vmid: number;
   readonly node: string;
   readonly slot: string;
-  /** As it was called when it was seen last. */
+  /** Its last known volume name. */
   readonly volume: string;
-  /** Whether the VM that held it is gone as well. */
+  /** Whether the VM that held it is gone, too. */
   readonly isHolderGone: boolean;
   readonly where?: Where;
 }
@@ -50,7 +51,7 @@ export function lostDisk({ holder, vmid, node, slot, volume, isHolderGone, where
   return new ProxwrightError({
     code: 'NOT_FOUND',
     where: where ?? { address: vm },
-    detail: `The kept disk ${slot} of ${vm} is nowhere to be found; it was ${volume}. ${found} Nothing was changed.`,
+    detail: `The kept disk ${slot} of ${vm} is missing; it was ${volume}. ${found} Nothing was changed.`,
     hint: advice`${search}. To give the disk up: ${command('state forget', holder)}`,
   });
 }

@@ -38,7 +38,7 @@ describe('the refusal of another VM', () => {
     ]);
   });
 
-  it('says where a VM has neither name nor uuid, or ours had none', () => {
+  it('says so if a VM has neither name nor uuid, or ours had none', () => {
     const bare = { vmid: 101, node: 'pve2', uuid: undefined, current: new Map<string, string>() };
     const { detail } = notOurs({ address: 'vm.web', recorded: { vmid: 101 }, observed: bare }).diagnostic;
     expect(detail).toMatch(
@@ -57,7 +57,7 @@ describe('the refusal of another VM', () => {
     expect(detailOf('Ask Anna.')).toContain(` had ${UUID}. Proxwright leaves it alone.`);
   });
 
-  it('offers no import of a copy that is not finished', () => {
+  it('does not offer to import an unfinished copy', () => {
     const half = { ...observed, lock: 'clone' };
     const { hint } = notOurs({ address: 'vm.web', recorded: OURS, observed: half }).diagnostic;
     expect(hint?.run).toMatchObject([{ command: 'state forget', args: ['vm.web'] }]);

@@ -51,7 +51,7 @@ export function notOurs({ address, recorded, observed, acted, where = { address 
     acted: acted
       ? `This run had already changed or switched VM ${observed.vmid}: check that this did not reach the other VM.`
       : undefined,
-    // A copy that is not finished is nothing to take over.
+    // An unfinished copy cannot be taken over.
     hint: isHalfMade(observed)
       ? advice`Forget the old VM: ${command('state forget', address)}`
       : advice`Forget the old VM: ${command('state forget', address)}. If it is the same VM, restored from a backup: ${command('import', address, observed.vmid, '--accept-identity')}`,

@@ -90,7 +90,7 @@ export function isStuck(held: HeldLock | undefined): held is HeldLock {
   return held !== undefined && isHalfMade(held) && held.holder.kind !== 'task';
 }
 
-/** For a plan: who holds the locks of these VMs. A lock that goes away meanwhile is left out. */
+/** For a plan: which tasks hold the locks of these VMs. A lock that disappears meanwhile is left out. */
 export async function observeLocks(deps: LockDeps, vms: Iterable<MaybeLocked>): Promise<Map<number, HeldLock>> {
   const locked = [...vms].flatMap(({ vmid, node, lock }) => (lock === undefined ? [] : [{ vmid, node, lock }]));
   const held = await Promise.all(
@@ -161,7 +161,7 @@ const STATES: Readonly<Record<string, string>> = {
   clone: HALF_MADE,
   create: HALF_MADE,
   destroyed: ': a destroy was interrupted after it removed the disks, and only an empty configuration is left',
-  rollback: ': a rollback was interrupted, and its disks may be in between',
+  rollback: ': a rollback was interrupted, and its disks may be only partly rolled back',
   migrate: ': a migration was interrupted',
 };
 

@@ -41,8 +41,8 @@ export function effectiveValues(vm: Values): Map<string, string> {
 }
 
 /**
- * Disks whose pending value has an old size. A resize writes the new size only to the values in effect, so a change that
- * was pending before would bring the old size back at the next restart, and no later resize would correct it.
+ * Disks whose pending value has an old size. A resize writes the new size only to the values in effect, so a change
+ * that was pending before would restore the old size at the next restart, and no later resize would correct it.
  */
 export function staleSizes(vm: Values): Map<string, string> {
   const stale = new Map<string, string>();

@@ -76,8 +76,8 @@ describe('the ownership line', () => {
   });
 });
 
-describe('an ownership line that people or programs have edited', () => {
-  // As `printOwnership` writes it; built here, a defect in it would keep these tests from being collected.
+describe('an ownership line that a person or program has edited', () => {
+  // A literal, not `printOwnership(OWN)`: a defect in that function would fail the collection of these tests.
   const line = `proxwright: stack=k3s-dev address=vm.worker[2] vmid=112 uuid=${UUID}`;
 
   it.each(['stack', 'address', 'vmid'])('is not valid without its %s', (name) => {
@@ -85,7 +85,7 @@ describe('an ownership line that people or programs have edited', () => {
     expect(parseOwnership(line.replace(new RegExp(` ${name}=\\S+`), ` ${name}=`))).toBeUndefined();
   });
 
-  it('may have more blanks, words of its own, and parts that cannot be decoded', () => {
+  it('may have extra blanks, extra words, and parts that cannot be decoded', () => {
     expect(parseOwnership(`proxwright:   ${line.slice('proxwright: '.length).replaceAll(' ', '  ')} `)).toEqual(OWN);
     expect(parseOwnership(`${line} kept by-anna=1`)).toEqual(OWN);
     expect(parseOwnership(line.replace('k3s-dev', '100%'))).toEqual({ ...OWN, stack: '100%' });
@@ -142,7 +142,7 @@ describe('a line for a VM that has no id yet', () => {
 
 describe('the lineage in a line', () => {
   const own = '5f0c1a7e-93b2-4c11-8a55-0123456789ab';
-  // Called in each test: what fails while tests are collected fails none of them.
+  // Called in each test: an error during collection would fail none of them.
   const lineOf = () => printOwnership({ ...OWN, lineage: own });
 
   it('is short, and comes back', () => {

@@ -11,7 +11,10 @@ export interface Ownership {
   readonly vmid: number;
   /** Unknown until the VM has been created and read. */
   readonly uuid?: string | undefined;
-  /** Of the state that made the VM, in its short form. Absent in lines of version 0.1.0, of templates and of the provider. */
+  /**
+   * Of the state that created the VM, in its short form. Absent in lines of version 0.1.0, of templates and of the
+   * provider.
+   */
   readonly lineage?: string | undefined;
   /**
    * Static addresses that Proxmox cannot show, because they are in the VM's custom cloud-init files: `net0/10.0.0.5`, with
@@ -83,7 +86,7 @@ export function shortLineage(lineage: string): string {
   return lineage.slice(0, 13);
 }
 
-/** Whether another state than this one wrote the line. A line without a lineage may be of any. */
+/** Whether another state than this one wrote the line. A line without a lineage may belong to any state. */
 export function isForeign({ lineage }: Ownership, own: string | undefined): boolean {
   return lineage !== undefined && lineage !== shortLineage(own ?? '');
 }

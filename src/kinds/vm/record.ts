@@ -1,4 +1,6 @@
-/** What the state records of a VM between runs: which VM it is, and the values it was last given. Secrets as digests. */
+/**
+ * What the state records about a VM between runs: which VM it is, and the values it was last given. Secrets as digests.
+ */
 import { z } from 'zod';
 
 /** How far a VM has come. Only a `complete` one has been read back and compared. */
@@ -52,20 +54,20 @@ const facts = {
   /** Sent in the description of a new VM, so that a request whose answer was lost can be matched to its VM. */
   nonce: z.string().optional(),
   createdAt: z.string().optional(),
-  /** The template it was cloned from: the file's name or id of it, and its id. */
+  /** The template it was cloned from: its name or id in the file, and its actual id. */
   source: z.strictObject({ reference: z.union([z.string(), z.number()]), vmid: z.number().int() }).optional(),
   template: template.optional(),
-  /** The last move that a command asked for, whatever the file says; meant if the VM is on `to`. */
+  /** The last move that a command requested, whatever the file says; it counts while the VM is on `to`. */
   moved: z.strictObject({ from: z.string(), to: z.string(), by: z.enum(['drain', 'rebalance']) }).optional(),
   /** The one in the VM's drive, and the digest of its content. */
   seed: z.strictObject({ ...seedPlace, digest: z.string() }).optional(),
   /** Earlier ones of this VM that may still exist. */
   oldSeeds: seedFiles.optional(),
-  /** Volumes that disks were moved from: whether Proxmox deleted them is not known yet. */
+  /** Sources of moved disks: whether Proxmox deleted them is not known yet. */
   movedFrom: volumes.optional(),
-  /** Of a VM that holds the kept disks of another one: the name of that one, and by slot the volumes as last known. */
+  /** Of a holder of kept disks: the name of the VM they belong to, and by slot the last known volumes. */
   holds: z.strictObject({ name: z.string(), volumes: z.record(z.string(), z.string()) }).optional(),
-  /** Field path → address of the range of its group, where it is not the one that its number gives it. */
+  /** Field path → address from the range of its group, if it differs from the one of its number. */
   given: z.record(z.string(), z.string()).optional(),
   /** Snapshots that were taken before a change which is not finished. */
   guardedBy: texts.optional(),
@@ -94,7 +96,7 @@ export const vmPatchSchema = z.strictObject({ ...facts, ...maps }).partial();
 
 export type VmRecord = z.output<typeof vmRecordSchema>;
 
-/** It was never complete: its creation is to be finished. A change that did not finish leaves what was applied before it. */
+/** It was never complete, so its creation has to be finished. An unfinished change keeps what was applied before it. */
 export function isCreationUnfinished({ phase, lastApplied }: VmRecord): boolean {
   return phase !== 'complete' && Object.keys(lastApplied).length === 0;
 }

@@ -13,7 +13,7 @@ import type { ReadyChecks } from './ready/checks.ts';
 export interface IdChoice {
   readonly vmid?: number;
   readonly vmids?: readonly number[];
-  /** The one of these that the plan chose and shows; another one only if it is taken by then. */
+  /** The one of these that the plan chose and shows; apply takes another only if this one is taken by then. */
   readonly planned?: number;
 }
 
@@ -97,11 +97,11 @@ export interface StopInput {
 export interface ReserveInput extends IdChoice {
   readonly node: string;
   readonly name: string;
-  /** Field path → address of its range, where it is not the one that its number gives it. */
+  /** Field path → address from its range, if it differs from the one of its number. */
   readonly given?: Readonly<Record<string, string>>;
 }
 
-/** The old VM, which goes once the new one is ready. */
+/** The old VM, which is destroyed once the new one is ready. */
 export interface RemoveReplacedInput {
   readonly vmid: number;
 }
@@ -152,13 +152,13 @@ export interface HandOverInput {
 
 export interface UnholdInput {
   readonly pool?: string;
-  /** The user gave the disks up that it still has. */
+  /** The user gave up the disks that it still has. */
   readonly destroysData?: true;
 }
 
 export interface HookInput {
   readonly moment: HookMoment;
-  /** The program and its arguments, with names of the VM that are replaced when it runs. */
+  /** The program and its arguments, with variables that are replaced when it runs. */
   readonly run: readonly string[];
   readonly timeoutMs: number;
   /** `vm.worker`. */
@@ -167,11 +167,11 @@ export interface HookInput {
   readonly change: 'restart' | 'replace' | 'move' | 'stop' | 'start' | 'destroy';
   /** From the file: which NIC is used to reach the VM. */
   readonly nics?: VmFields['nics'];
-  /** An earlier run started it, and its end is not known: it does not run before the user has decided. */
+  /** An earlier run started it, and its end is unknown: it does not run until the user has decided. */
   readonly endUnknown?: true;
-  /** It was decided that it is done. */
+  /** The user declared it done. */
   readonly countsAsDone?: true;
-  /** It is about the old VM, beside which the new one has been made. */
+  /** It is about the old VM of a create-first replacement. */
   readonly ofReplaced?: true;
 }
 
@@ -181,7 +181,7 @@ export interface MigrateInput {
   readonly from?: string;
   /** Takes its local disks; by default those go to storages of the same name. */
   readonly storage?: string;
-  /** Not because the file says so, but because a command asked for it: recorded, so that later plans can tell. */
+  /** A command asked for it, not the file: recorded, so that later plans can tell. */
   readonly because?: Relocation['kind'];
 }
 
@@ -256,7 +256,7 @@ const STAGE_OF: Readonly<Record<VmActionName, Stage>> = {
   'vm.seed': 'configure',
   'vm.rollback': 'configure',
   'vm.configure': 'configure',
-  // On the way to the destruction of the old VM, and before anything is made of the new one.
+  // Before the old VM is destroyed and the new one is created.
   'vm.hold': 'prepare',
   'vm.give-disk': 'prepare',
   'vm.take-disk': 'configure',
@@ -286,7 +286,7 @@ export function vmStep<Name extends VmActionName>(
   return makeStep(address, action, STAGE_OF[action], input, options);
 }
 
-/** By address: a plan that is made again must not choose other nodes because the room changed meanwhile. */
+/** By address: a recomputed plan must not choose other nodes because the room changed meanwhile. */
 export function chosenNodes(steps: readonly Step[]): Record<string, string> {
   return Object.fromEntries(
     steps.flatMap(({ action, address, input }) =>

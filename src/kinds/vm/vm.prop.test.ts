@@ -57,7 +57,7 @@ describe('a VM after its configuration was written', () => {
     );
   });
 
-  it('shows no difference on a VM that is created, and then gets the texts of its SMBIOS table and its certificates', () => {
+  it('shows no difference on a new VM that then gets the texts of its SMBIOS table and its certificates', () => {
     fc.assert(
       fc.property(vmFieldsArbitrary(NO_TEMPLATE), (fields) => {
         const desired = desiredConfig(fields, CONTEXT);
@@ -96,7 +96,7 @@ describe('a VM after its configuration was written', () => {
     );
   });
 
-  it('keeps sub-keys that no field sets when fields beside them change', () => {
+  it('keeps sub-keys that no field sets when neighbouring fields change', () => {
     let kept = 0;
     const withUnknown = sites.chain((site) =>
       fc.tuple(withUnknownParts(site.values), vmFieldsArbitrary(site)).map(([found, fields]) => ({
@@ -186,7 +186,7 @@ describe('a property string', () => {
     );
   });
 
-  it('does not change by being merged a second time', () => {
+  it('stays the same when merged a second time', () => {
     fc.assert(
       fc.property(cases, ({ site, desired }) => {
         for (const { key, desired: value } of desired.values()) {
@@ -230,7 +230,7 @@ describe('the field table', () => {
 
   it('notices a change of each field from outside, and names exactly that field', () => {
     const missing = new Set(rows.map(({ path }) => path));
-    // Where a volume was copied from is nowhere to be seen, and a cloud-init drive may be anywhere.
+    // Proxmox does not show where a volume was copied from, and a cloud-init drive may be in any slot.
     for (const owner of ['disks.*', 'efi', 'tpm']) missing.delete(`${owner}.import_from`);
     for (const fields of fc.sample(vmFieldsArbitrary(RICH_TEMPLATE), { numRuns: 25, seed: 9 })) {
       const desired = desiredConfig(fields, CONTEXT);

@@ -73,7 +73,7 @@ describe('the host’s values as a VM', () => {
     [
       'two places of a secret',
       { cloud_init: { password: { env: 'A', file: 'b' } } },
-      ['cloud_init', expect.stringContaining('a secret is never written here') as unknown as string],
+      ['cloud_init', expect.stringContaining('do not write the secret here') as unknown as string],
     ],
   ])('are refused at their attribute: %s', (_, object, problem) => {
     expect(said({ ...cloned, ...object })).toEqual([problem]);

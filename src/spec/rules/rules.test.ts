@@ -178,7 +178,7 @@ const cloned: readonly Case[] = [
   [
     'cloud-init data with two sources',
     'cloud_init: { storage: local, user_data: { file: a.yaml, env: A } }',
-    '8:46 error BAD_VALUE: "cloud_init.user_data": a cloud-init file is one of "file", "env", "command" or, where it holds no secret, "text".',
+    '8:46 error BAD_VALUE: "cloud_init.user_data": a cloud-init file is one of "file", "env", "command" or, if it holds no secret, "text".',
   ],
   ['a public key', 'cloud_init: { ssh_keys: [ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq0 me@here] }', null],
   [

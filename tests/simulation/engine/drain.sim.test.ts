@@ -173,7 +173,7 @@ vms:
     [
       'scsi0',
       'local:9100/base-9100-disk-0.qcow2/401/vm-401-disk-0.qcow2,size=4G',
-      'is a linked clone: scsi0 (local:9100/base-9100-disk-0.qcow2/401/vm-401-disk-0.qcow2) rests on base-9100-disk-0.qcow2',
+      'is a linked clone: scsi0 (local:9100/base-9100-disk-0.qcow2/401/vm-401-disk-0.qcow2) is based on base-9100-disk-0.qcow2',
       'disks.scsi0.storage: …',
     ],
     ['parent', 'before', 'has snapshots, and Proxmox does not copy scsi0', '--allow-restart'],

@@ -255,7 +255,7 @@ describe('a rule that the present places contradict', () => {
     const end = await made.apply(stack(control()));
     expect(failuresOf(end)).toEqual([]);
     expect(warningsOf(end)).toEqual([
-      expect.stringMatching(/does not hold for vm\.control\[2\] yet: it is on the same node/),
+      expect.stringMatching(/does not apply to vm\.control\[2\] yet: it is on the same node/),
     ]);
     expect(rulesIn(made.world)).toEqual(['control-apart negative: vm:501 vm:503']);
     await made.clock.advance(60_000);

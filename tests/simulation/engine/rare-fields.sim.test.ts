@@ -181,7 +181,7 @@ describe('EFI variables', () => {
   });
 
   it.each([
-    ['9.2', 'ms_cert: 2023k', 'Proxmox would drop "efi.ms_cert": the EFI variables have no keys for secure boot'],
+    ['9.2', 'ms_cert: 2023k', 'Proxmox would drop "efi.ms_cert": the EFI variables have no secure boot keys'],
     ['9.1', 'secure_boot: true, ms_cert: 2023k', 'does not have the value "2023k" of "efi.ms_cert": it came with 9.2.'],
     ['9.0', 'secure_boot: true, ms_cert: "2023"', 'does not have "efi.ms_cert": it came with 9.1.'],
   ])('get no certificates where Proxmox would not add them: %s, %s', async (version, more, detail) => {

@@ -53,7 +53,7 @@ export function differs(context: FileContext, place: FilePlace, why: string, cau
   });
 }
 
-/** Nothing here recommends it: a reader must know what would be lost. */
+/** States the consequence without recommending it: the user must know what would be lost. */
 export function replacing(address: Address, volid: string): Hint {
   return advice`${command('apply', '--replace', address)} would delete ${volid} even if another stack made it, and transfer the declared file in its place.`;
 }
@@ -65,7 +65,7 @@ function noSpaceHint({ storage, node }: FilePlace, way: Transfer['way']): string
     : `${free} An upload also needs room for a whole copy in /var/tmp of the node that the endpoint names: df -h /var/tmp`;
 }
 
-/** The answer is final: no task of ours is running any more. */
+/** The answer is final: none of our tasks is running. */
 export function isOver(error: unknown): boolean {
   if (isOutcomeUnknown(error) || isTaskUnended(error)) return false;
   return isFamily(error, 'file', 'api', 'auth', 'task');

@@ -48,7 +48,7 @@ async function round(
   const entry = await lookFor(context, input);
   if (!entry) return send(context, input, course, 'absent', soFar);
   if (recorded?.incomplete && !hasArrived) {
-    // The name was free before, but no task of ours made the file: from here on it is that of another client.
+    // The name was free before, but no task of ours made the file: treat it as that of another client.
     await context.learnFile(keyOf(input), null);
     return 'again';
   }

@@ -51,8 +51,8 @@ export async function recordFile(
 export interface Transfer {
   readonly upid: Upid;
   /**
-   * It started when our request was sent, so it is ours. Another stack may use the same token: a task from another moment is
-   * waited for, but what it makes belongs to that stack.
+   * It started when our request was sent, so it is ours. Another stack may use the same token: the action waits for a
+   * task that started at another time, but its file belongs to that stack.
    */
   readonly isOurs: boolean;
   /** Exit status; undefined while it runs. */
@@ -160,7 +160,7 @@ function notListed(context: FileContext, place: FilePlace): ProxwrightError {
   });
 }
 
-/** What a round knows of earlier rounds. */
+/** What a round knows about earlier rounds. */
 export interface RoundsSoFar {
   /** When the last request of this step was sent. */
   sentAt?: Instant;

@@ -39,13 +39,13 @@ export const configure: Action<ConfigureInput> = async (context, input) => {
   });
 };
 
-/** Everything tried since the last write that succeeded: all of it is ours to take back. */
+/** Everything tried since the last write that succeeded; a failure reverts all of it. */
 interface Attempt {
   readonly before: VmObserved;
   readonly keys: Set<string>;
 }
 
-/** The desired values of a step, completed with what is now known of the VM. */
+/** The desired values of a step, completed with what is now known about the VM. */
 export function desiredValuesOf(context: ActionContext, desired: ConfigureInput['desired']): DesiredValue[] {
   const { vmid, uuid, nonce, seed } = knownVm(context);
   const { stack, lineage, address } = context;
@@ -96,7 +96,8 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
 async function afterFailure(context: ActionContext, attempt: Attempt, error: unknown): Promise<unknown> {
   forgetObserved(context);
   if (isCanceled(error)) return error;
-  // In doubt the next read decides: pending values may be desired, and a task that has not ended still works on them.
+  // If the outcome is unknown, the next read decides: pending values may be desired, and a running task still works on
+  // them.
   if (isConnectionLost(error) || isOutcomeUnknown(error) || isTaskUnended(error)) return error;
   if (hasCode(error, 'CONFIG_CHANGED')) return error;
   if (isFamily(error, 'busy') && !(await isHalfDone(context, attempt))) return error;
@@ -111,7 +112,7 @@ async function isHalfDone(context: ActionContext, { before, keys }: Attempt): Pr
 }
 
 /**
- * Takes back what a failed write left behind. Proxmox saves keys one by one, so some of ours may be pending and would take
+ * Reverts what a failed write left behind. Proxmox saves keys one by one, so some of ours may be pending and would take
  * effect with the next change by any client. Volumes made for them are removed. Returns sentences for the error.
  */
 async function revertOurs(context: ActionContext, before: VmObserved, keys: readonly string[]): Promise<string> {

@@ -1,6 +1,6 @@
 /**
- * `vm.hook`: runs a program of this machine before a VM becomes unavailable, or after it is ready again. The journal has its
- * start before it starts and its end after it ended, so a later run knows what it must not repeat.
+ * `vm.hook`: runs a program of this machine before a VM becomes unavailable, or after it is ready again. The journal
+ * records the start before the program starts and the end after it ended, so a later run knows what it must not repeat.
  */
 import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
@@ -42,7 +42,7 @@ export const runHook: Action<HookInput> = async (context, input) => {
       },
     });
   } catch (error) {
-    // It was ended on request: that is an end that is known.
+    // It was stopped on request, so its end is known.
     if (isCanceled(error) || context.signal.aborted) await record('failed', tail.text);
     throw error;
   }
@@ -59,7 +59,7 @@ function valuesOf(context: ActionContext, { group, nics }: HookInput): Omit<Valu
   return { name, address, vmid: String(vmid), node, group: group.replace(/^vm\./, '') };
 }
 
-/** Refused before it starts if it needs what is not known: an argument with a hole in it could mean something else. */
+/** Refused before it starts if it needs an unknown value: an argument with a gap could mean something else. */
 function commandOf(context: ActionContext, { moment, run }: HookInput, values: Values): string[] {
   const missing = [...hookNamesIn(run)].filter((name) => values[name] === undefined);
   if (missing.length === 0) return run.map((argument) => withHookValues(argument, (name) => values[name]));

@@ -96,7 +96,7 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
     run: rollBack,
     settle: settleChange,
     verbs: { update: 'roll back' },
-    describe: ({ name }) => `the VM goes back to snapshot ${name}`,
+    describe: ({ name }) => `the VM is rolled back to snapshot ${name}`,
   },
   'vm.ha': { label: 'ha', run: manageHa, settle: settleChange },
   'vm.seed': { label: 'configure', run: sendSeed, settle: settleChange },
@@ -105,7 +105,7 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
   'vm.hook': { label: 'hook', run: runHook, undecided: undecidedHook, programs: ({ run }) => run.slice(0, 1) },
 };
 
-/** It is not known whether it ended, and it may do harm the second time. */
+/** Whether it ended is unknown, and running it twice may do harm. */
 function undecidedHook({ moment, endUnknown }: HookInput, address: Address): ProxwrightError | undefined {
   if (!endUnknown) return undefined;
   return new ProxwrightError({

@@ -9,7 +9,7 @@ import { migrateVm } from './migrate.ts';
 const UUID = '5e0c4a77-7886-477f-ad9d-000000000101';
 const CLONE_MS = 600_000;
 
-/** A VM that the HA manager moves some time after it was asked to; the task only files the request. */
+/** A VM that the HA manager moves some time after the request; the task only files the request. */
 function highlyAvailable({ movesAfterMs }: { readonly movesAfterMs: number }) {
   const clock = new VirtualClock();
   let movesAt = Number.POSITIVE_INFINITY;

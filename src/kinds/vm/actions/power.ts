@@ -65,7 +65,7 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
   });
 };
 
-/** Guests of one template on one node boot equally long, if it is their first boot or for none of them. */
+/** Guests of one template on one node take equally long to boot, first boots and later ones counted apart. */
 function bootLikeness(context: ActionContext): string | undefined {
   const { node, source, addresses } = knownVm(context);
   const isFirst = Object.keys(addresses).length === 0;

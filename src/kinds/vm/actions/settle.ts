@@ -25,7 +25,7 @@ export async function settleMaking(context: ActionContext, open: OpenAct): Promi
 /** For a step that changed an existing VM. */
 export async function settleChange(context: ActionContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
-    // A move may take longest of all tasks.
+    // A move may take longer than any other task.
     const { cloneMs, diskMoveMs } = context.timeouts;
     const timeoutMs = open.action === 'vm.move-disk' ? diskMoveMs : cloneMs;
     if (isUpid(open.upid)) await waitForEnd(context, open.upid, timeoutMs);
@@ -43,7 +43,7 @@ export async function settleChange(context: ActionContext, open: OpenAct): Promi
   });
 }
 
-/** For a step that hands a disk from one VM to another. Which of them has it then is what the plan sees. */
+/** For a step that hands a disk from one VM to another. The next plan reads which of them has it. */
 export async function settleHandOver(context: ActionContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
@@ -81,7 +81,7 @@ async function afterLastRequest(
   return lookIfThere(context);
 }
 
-/** A lock that only root can remove stops this VM, whose next step reports it again, but not the others. */
+/** A lock that only root can remove stops this VM, whose next step reports it again, but not other VMs. */
 async function orLeftLocked(context: ActionContext, settle: () => Promise<Settled>): Promise<Settled> {
   try {
     return await settle();
@@ -98,8 +98,8 @@ async function nothingLeft(context: ActionContext): Promise<Settled> {
 }
 
 /**
- * For a VM that was about to be created, whether or not its step is still open: its record holds everything needed,
- * because it was written before the request.
+ * For a VM that a run was creating, whether or not its step is still open: the record was written before the request
+ * and holds everything needed.
  */
 export async function settleCreation(context: ActionContext, sentAt?: Instant): Promise<Settled> {
   const recorded = context.recorded();

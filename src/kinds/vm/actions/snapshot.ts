@@ -1,7 +1,7 @@
 /**
- * `vm.snapshot`, `vm.delete-snapshot` and `vm.rollback`. Proxmox takes no digest for any of them, so each request follows a
- * read that shows our VM. The list of snapshots says whether one was taken or deleted; a rollback shows in nothing but its
- * task, and rolling back twice before the VM is started again does no harm.
+ * `vm.snapshot`, `vm.delete-snapshot` and `vm.rollback`. Proxmox takes no digest for any of them, so each request
+ * follows a read that shows our VM. The list of snapshots shows whether one was taken or deleted. Only the task shows a
+ * rollback, and rolling back twice before the VM starts again does no harm.
  */
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
@@ -84,7 +84,7 @@ export const deleteSnapshot: Action<DeleteSnapshotInput> = (context, { name, onl
     return 'again';
   });
 
-/** Afterwards the VM is off, unless the snapshot holds its memory. Who is to start it again is the next step's matter. */
+/** Afterwards the VM is off, unless the snapshot holds its memory. A later step starts it again if needed. */
 export const rollBack: Action<RollbackInput> = async (context, { name, startsAgain }) => {
   await inRounds(context, `roll back to ${name}:`, async () => {
     const vm = await look(context);
@@ -122,7 +122,7 @@ export const rollBack: Action<RollbackInput> = async (context, { name, startsAga
   }
 };
 
-/** No VM is started whose configuration was not compared: here with the one in the snapshot. */
+/** Every configuration is compared before a VM is started: here with the one in the snapshot. */
 async function compare(context: ActionContext, vm: VmObserved, name: string): Promise<void> {
   const { config } = context.pve.node(vm.node).vm(vm.vmid);
   const { signal } = context;
@@ -140,8 +140,8 @@ async function compare(context: ActionContext, vm: VmObserved, name: string): Pr
 }
 
 /**
- * What a rollback makes unknown: which secrets the VM has, because none can be read back, and, where it is started again,
- * whether it runs. Recorded as applied, it would count as done.
+ * What a rollback makes unknown: which secrets the VM has, because none can be read back, and, if it is started again,
+ * whether it runs. If these stayed recorded, they would count as done.
  */
 function forgotten(context: ActionContext, startsAgain: boolean | undefined) {
   const isKnown = (path: string) => !isSecretPath(path) && !(startsAgain && path === 'power');
@@ -154,7 +154,7 @@ async function find(context: ActionContext, { node, vmid }: VmObserved, name: st
   return snapshotsIn(entries).find((each) => each.name === name);
 }
 
-/** While the VM is locked, a task may still finish it; that is waited for. */
+/** While the VM is locked, a task may still finish the snapshot, so this waits. */
 function halfTaken(context: ActionContext, vm: VmObserved, { name, state }: Snapshot): ProxwrightError {
   const where = { address: context.address };
   if (vm.lock !== undefined) {

@@ -36,15 +36,15 @@ export interface ResolvedSecret {
 }
 
 export interface DesiredContext {
-  /** The line below the notes; left out where the stack says `ownership: off`. */
+  /** The line below the notes; absent if the stack says `ownership: off`. */
   readonly ownershipLine?: string | undefined;
   /** By field path: `cloud_init.password`. */
   readonly secrets?: ReadonlyMap<string, ResolvedSecret> | undefined;
   /** Paths of fields that nothing may show; `secrets` has their digests. */
   readonly sensitive?: readonly string[] | undefined;
-  /** PCI address as the file gives it → the mapping that stands for it. */
+  /** PCI address in the file → the mapping of that device. */
   readonly pciMappings?: ReadonlyMap<string, string> | undefined;
-  /** Where custom cloud-init files go; Proxmox's drive is used where this is left out. */
+  /** Where custom cloud-init files go; if absent, Proxmox's drive is used. */
   readonly seed?: SeedPlace | undefined;
 }
 
@@ -71,7 +71,7 @@ export function desiredConfig(fields: VmFields, context: DesiredContext): Desire
     if (!context.seed) desireAddresses(desired, slot, nic);
   }
   if (fields.efi) {
-    // Proxmox defaults to the legacy variable store, which current firmware should not get.
+    // Proxmox defaults to the legacy variable store, which does not suit current firmware.
     desireFixed(desired, 'efi', fields.efi, efiRows(), 'efitype=4m,pre-enrolled-keys=0');
   }
   if (fields.tpm) desireFixed(desired, 'tpm', fields.tpm, tpmRows(), 'version=v2.0');
@@ -152,12 +152,15 @@ function volumeField(row: WireRow, owner: object, path: string): DesiredField[] 
 function creationOf({ storage, size, format, import_from: source }: DiskFields): string | undefined {
   if (storage === undefined) return undefined;
   const options = format === undefined ? '' : `,${partOf(rowAt('disks.*.format'))}=${format}`;
-  // An import takes the size of its source; growing it is a step of its own.
+  // An import takes the size of its source; growing it is a separate step.
   if (source !== undefined) return `${storage}:0,${partOf(rowAt('disks.*.import_from'))}=${source}${options}`;
   return size === undefined ? undefined : `${storage}:${printAllocation(size)}${options}`;
 }
 
-/** EFI variables and TPM state: created where the VM has none; of one that it has, most is compared and never changed. */
+/**
+ * EFI variables and TPM state: created if the VM has none; most options of an existing one are compared and never
+ * changed.
+ */
 function desireFixed(
   desired: Collector,
   path: 'efi' | 'tpm',
@@ -177,7 +180,7 @@ function desireFixed(
   );
 }
 
-/** What a new card is unless the file says otherwise. */
+/** The model of a new card unless the file sets one. */
 const NEW_CARD = 'virtio';
 
 function desireNic(desired: Collector, slot: string, nic: NicFields): void {
@@ -190,7 +193,7 @@ function desireNic(desired: Collector, slot: string, nic: NicFields): void {
   desired.property(slot, set, fields, NEW_CARD);
 }
 
-/** The addresses that cloud-init gives a card have a key of their own, with the number of the card. */
+/** The addresses that cloud-init gives a card have a separate key, with the number of the card. */
 function desireAddresses(desired: Collector, slot: string, nic: NicFields): void {
   if (nic.remove) return;
   for (const version of ['ipv4', 'ipv6'] as const) {
@@ -262,7 +265,7 @@ function fieldsInSeed(fields: VmFields, context: DesiredContext): DesiredField[]
   return [...written.entries.values()].flatMap((entry) => entry.fields);
 }
 
-/** Secrets that have a key of their own. */
+/** Secrets that have their own key. */
 function desireSecrets(desired: Collector, fields: VmFields, { secrets }: DesiredContext): void {
   const given = new Set(secretFieldsOf(fields).map(({ path }) => path));
   for (const { path, family, words } of wireRows().filter((row) => given.has(row.path))) {

@@ -17,7 +17,7 @@ export interface DesiredDisk {
   readonly sizeBytes: number | undefined;
   readonly storage: string | undefined;
   readonly format: string | undefined;
-  /** How the volume is made where the slot is empty: `local-lvm:32`, `local:0,import-from=…`. */
+  /** How the volume is created if the slot is empty: `local-lvm:32`, `local:0,import-from=…`. */
   readonly create: string | undefined;
 }
 
@@ -50,16 +50,18 @@ export type DesiredKey =
 export interface DesiredField {
   /** `nics.net0.vlan`. */
   readonly path: string;
-  /** As the file would write it: `8GiB`, `true`, a list; null for "not there"; of a secret the digest. */
+  /** As the file would write it: `8GiB`, `true`, a list; null for "absent"; the digest for a secret. */
   readonly value: unknown;
   readonly words: WordKind;
-  /** The sub-keys it stands for, the one that shows its value first; empty where it is the whole value. */
+  /** The sub-keys it sets, the one that shows its value first; empty if it is the whole value. */
   readonly parts: readonly string[];
   /** A sensitive variable decides it: `value` is its digest, and nothing shows the value itself. */
   readonly hidden?: true;
   /** It is part of a custom cloud-init file: only the recorded value shows whether it changed. */
   readonly inCloudInitFile?: true;
-  /** Taken over from the VM that this one replaces: written and shown like the others, but the file does not manage it. */
+  /**
+   * Taken over from the VM that this one replaces: written and shown like other fields, but not managed by the file.
+   */
   readonly takenOver?: true;
 }
 

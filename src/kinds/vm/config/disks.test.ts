@@ -149,7 +149,7 @@ describe('the text to write for a disk', () => {
 });
 
 describe('the text to write for a CD drive', () => {
-  it('makes one in an empty slot, and changes the medium of one, without its size', () => {
+  it('creates one in an empty slot, and changes the medium of an existing one, without its size', () => {
     expect(mergedCdrom('ide2', cdrom(), undefined)).toBe('local:iso/b.iso,media=cdrom');
     expect(mergedCdrom('ide2', cdrom(), `${ISO},serial=abc`)).toBe('local:iso/b.iso,media=cdrom,serial=abc');
   });

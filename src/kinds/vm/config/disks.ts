@@ -87,10 +87,10 @@ function isFixedPart(key: string, part: string): boolean {
   return isFixedDrive(key) && rowsOfKey(key).find((row) => row.part === part)?.facts.effect === 'creation';
 }
 
-/** What is written to a new volume, or to one that is there. */
+/** What is written for a new volume, or for an existing one. */
 function writableParts(key: string, set: SubKeys, isNew: boolean): SubKeys {
   if (!isFixedDrive(key)) return set;
-  // Proxmox believes a mark that comes with a new volume, and adds the certificates only where the mark changes later.
+  // Proxmox trusts a mark that comes with a new volume, and adds the certificates only when the mark changes later.
   const isWritable = (part: string) => (isNew ? part !== 'ms-cert' : !isFixedPart(key, part));
   return Object.fromEntries(Object.entries(set).filter(([part]) => isWritable(part)));
 }
@@ -103,12 +103,15 @@ export function mergedDisk(key: string, desired: DesiredDisk, actual: string | u
   }
   if (parseDrive(key, actual).kind !== 'disk') return actual;
   const set = writableParts(key, desired.set, false);
-  // The sizes of these two are what their storage makes of them.
+  // The storage decides the sizes of these two.
   if (isFixedDrive(key) && arePartsSatisfied(key, set, propertyOf(key, actual))) return actual;
   return withOptions(key, set, propertyOf(key, actual).without('size'));
 }
 
-/** The text of a second write, for what Proxmox does not do while it makes a volume; undefined if nothing is left to do. */
+/**
+ * The text of a second write, for what Proxmox does not do while it creates a volume; undefined if nothing is left to
+ * do.
+ */
 export function markedLater(key: string, desired: DesiredDisk): string | undefined {
   if (desired.create === undefined) return undefined;
   const made = mergedDisk(key, desired, undefined) ?? '';
@@ -154,7 +157,7 @@ function isVolumePartSatisfied(desired: DesiredDisk, part: VolumePart, drive: Dr
       return desired.storage === undefined || storageOf(drive) === desired.storage;
     case 'format':
       return desired.format === undefined || [desired.format, undefined].includes(formatOfVolume(drive));
-    // Proxmox does not report where a volume was copied from, and knows nothing of keeping it.
+    // Proxmox neither reports where a volume was copied from, nor knows that it is kept.
     case 'import-from':
     case 'keep':
       return true;

@@ -41,8 +41,8 @@ export type PackedKey =
     };
 
 /**
- * A key that a sensitive variable decides. The step of a plan in memory knows its value; on disk there is only a digest,
- * so a plan from a file is made again and compared before it is executed.
+ * A key that a sensitive variable decides. The step of a plan in memory knows its value; on disk there is only a
+ * digest, so a plan from a file is recomputed and compared before it is executed.
  */
 export class HiddenKey {
   readonly kind = 'hidden';

@@ -84,9 +84,9 @@ export function arePartsSatisfied(key: string, set: SubKeys, actual: PropertyVal
   return compareConfigValue(key, printProperty(format, desired), printProperty(format, actual)) === 'equal';
 }
 
-/** Sub-keys of which Proxmox only ever adds, and may add more than was asked for; each value includes those before it. */
+/** Sub-keys that Proxmox only extends, perhaps by more than was requested; each value includes those before it. */
 const GROWING: Readonly<Record<string, readonly string[] | undefined>> = {
-  // OVMF.pm ensure_ms_2023_cert_enrolled: whatever of 2023 is asked for, all of it is enrolled and marked as 2023k.
+  // OVMF.pm ensure_ms_2023_cert_enrolled: any request for 2023 enrols all of it and marks it as 2023k.
   'ms-cert': ['2011', '2023', '2023w', '2023k'],
 };
 

@@ -1,4 +1,4 @@
-/** Secret values of a VM: the digest that the state records, and what is refused before anything is created. */
+/** Secret values of a VM: the digest that the state records, and the checks before anything is created. */
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import { slowDigest } from '../../fingerprint.ts';

@@ -85,7 +85,7 @@ describe('custom cloud-init files', () => {
     expect(diffVm(desired, observed(STANDING), appliedValues(desired)).differences).toEqual([]);
   });
 
-  it('have the name from the step that wrote them, whatever the plan expected', () => {
+  it('have the volume name from the step that uploaded them, whatever the plan expected', () => {
     const packed = packDesired(desiredOf(fieldsWith()).values());
     expect(JSON.stringify(packed)).not.toContain('#cloud-config');
     const known = { stack: 's', address: 'vm.web', vmid: 101, uuid: 'u', secret: () => new Secret('') };

@@ -1,4 +1,6 @@
-/** The MAC addresses that a VM takes over from the one that it replaces, so that DHCP servers and switches know it again. */
+/**
+ * The MAC addresses that a VM takes over from the one that it replaces, so that DHCP servers and switches recognise it.
+ */
 import { partOf, rowAt } from '../fields/rows.ts';
 import type { DesiredConfig, DesiredEntry } from './desired.ts';
 

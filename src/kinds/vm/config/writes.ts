@@ -15,7 +15,9 @@ export interface ConfigWrite {
   readonly delete: readonly string[];
   /** `force`: removes the volumes of deleted disks, which would otherwise stay as unused. */
   readonly destroysVolumes: boolean;
-  /** Volumes are created, attached or removed: sent as a task, because it may take longer than a request may. */
+  /**
+   * Volumes are created, attached or removed: sent as a task, because it may take longer than a request is allowed to.
+   */
   readonly touchesDrives: boolean;
 }
 

@@ -34,7 +34,7 @@ function lines(desired: Partial<VmFieldsInput> | DesiredConfig, options: Options
   );
 }
 
-/** One key with one field, for what no field of a VM combines. */
+/** One key with one field, for combinations that no field of a VM has. */
 const single = (key: string, desired: DesiredKey, field: Partial<DesiredField>): DesiredConfig =>
   new Map([[key, { key, desired, fields: [{ path: key, value: 'new', words: 'raw', parts: [], ...field }] }]]);
 
@@ -60,7 +60,7 @@ describe('a new device', () => {
     expect(diffVm(pci, vmOf({}), undefined).differences).toMatchObject([{ path: 'hostpci0', before: null }]);
   });
 
-  it('is made from its image again if it is gone, whatever was recorded of it', () => {
+  it('is created from its image again if it is gone, whatever was recorded for it', () => {
     const disks = { scsi1: { storage: 'tank', import_from: 'local:import/b.qcow2' } };
     const applied = { 'disks.scsi1.import_from': 'local:import/a.qcow2', 'disks.scsi1.storage': 'tank' };
     expect(lines({ disks }, { applied })).toEqual([
@@ -70,7 +70,7 @@ describe('a new device', () => {
   });
 });
 
-describe('a disk that is made and not plugged in yet', () => {
+describe('a disk that exists and is not plugged in yet', () => {
   const pending = { sata1: 'tank:vm-101-disk-1,size=1G' };
   const disks = { sata1: { storage: 'tank', size: '8GiB' } };
 
@@ -151,8 +151,8 @@ describe('a drive that moves', () => {
   });
 });
 
-describe('a drive that something else has', () => {
-  it('is refused, with what is there', () => {
+describe('a slot that another drive occupies', () => {
+  it('is refused, and the message names that drive', () => {
     expect(lines({ disks: { scsi0: { iso: 'local:iso/a.iso' } } })).toEqual([
       expect.stringContaining('(scsi0 is a disk and cannot become a CD drive; use another slot, or remove it first.)'),
     ]);

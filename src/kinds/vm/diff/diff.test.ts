@@ -271,7 +271,7 @@ describe('the storage of the cloud-init drive', () => {
     expect(lines(fields, { values, applied: {} })).toEqual([]);
   });
 
-  it('is refused for a slot that something else has', () => {
+  it('is refused if another drive occupies the slot', () => {
     const taken = new Map([...VALUES, ['ide2', 'none,media=cdrom']]);
     expect(differencesOf(fields, { values: taken })).toMatchObject([
       { reason: 'ide2 is taken, so the cloud-init drive cannot be created there; choose another cloud_init.slot.' },
@@ -321,7 +321,7 @@ describe('cloud-init files in one volume', () => {
     expect(difference?.before).not.toBe('d1');
   });
 
-  it('are one difference if only the volume is another', () => {
+  it('are one difference if only the volume differs', () => {
     expect(differences({ 'cloud_init.user_data': 'u2', 'cloud_init.meta_data': 'm1' })).toEqual([
       ['cloud_init.user_data', 'u2', 'u2'],
     ]);
@@ -360,7 +360,7 @@ describe('a recorded value', () => {
     expect(lines({ tags: ['c'] }, { applied: { tags: ['x'] } })).toEqual(['tags: ["a","b"] → ["c"] (both, live)']);
   });
 
-  it('of a field that is gone is reported unless it was null or a removal', () => {
+  it('of a field that left the file is reported unless it was null or a removal', () => {
     const applied = { 'cpu.cores': 2, memory: null, 'nics.net3.remove': true };
     expect(diffVm(desiredOf({}), observedVm(VALUES), applied).unmanaged).toEqual(['cpu.cores']);
     expect(diffVm(desiredOf({}), observedVm(VALUES), undefined).unmanaged).toEqual([]);
@@ -372,7 +372,7 @@ describe('a recorded value', () => {
     expect(diffVm(desired, observedVm(VALUES), applied).unmanaged).toEqual(['disks.scsi0.size']);
   });
 
-  it('of a raw key is reported unless a field sets that key by now', () => {
+  it('of a raw key is reported unless a field now sets that key', () => {
     const applied = { 'extra.cores': '2', 'extra.reboot': '0' };
     expect(diffVm(desiredOf({ cpu: { cores: 2 } }), observedVm(VALUES), applied).unmanaged).toEqual(['extra.reboot']);
   });

@@ -117,7 +117,9 @@ function openFields(entry: DesiredEntry, actual: string | undefined, recorded: R
   return [...unsatisfied, ...refused, ...moved];
 }
 
-/** A cloud-init drive may be where its template had it; only another storage in the file than before moves it. */
+/**
+ * A cloud-init drive may stay where its template had it; it moves only when the file names another storage than before.
+ */
 function isCloudInitMoved(
   { key, desired }: DesiredEntry,
   { path, value, parts }: DesiredField,
@@ -217,7 +219,7 @@ function fieldEffect(entry: DesiredEntry, field: DesiredField, view: View): Chan
     creationRefusal(entry, field, actual, recorded);
   if (reason !== undefined) return { effect: 'impossible', reason };
   const { current, running } = observed;
-  // Growing and moving are steps of their own.
+  // Growing and moving are separate steps.
   if (part === 'size' && actual !== undefined) return { effect: 'live' };
   if (actual !== undefined && isMove(desired, part)) {
     return { effect: running && movesOnlyOffline(parseDrive(key, actual)) ? 'restart' : 'live' };
@@ -238,7 +240,7 @@ function slotTaken(key: string, actual: string): string | undefined {
   return `${key} is taken, so the cloud-init drive cannot be created there; choose another cloud_init.slot.`;
 }
 
-/** What can be said only while a disk is made: a later change of it is refused, though nothing in the VM shows it. */
+/** Values that count only when a disk is created: a later change is refused, although nothing in the VM shows it. */
 function creationRefusal(
   { key, desired }: DesiredEntry,
   field: DesiredField,
@@ -307,7 +309,7 @@ export function comparedFields(
     }),
   );
   const said = new Set(fields.map(({ path }) => path));
-  // A device that the file only names has no field of its own.
+  // A device that the file only names has no fields.
   const devices = differences.filter(({ path }) => !said.has(path));
   return [
     ...fields,

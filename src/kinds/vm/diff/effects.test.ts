@@ -6,7 +6,7 @@ const CLOUD_INIT = 'tank:vm-101-cloudinit,media=cdrom';
 const EFI = 'tank:vm-101-disk-3,efitype=4m,size=4M';
 const DISK = 'tank:vm-101-disk-0,size=32G';
 
-/** A running VM with the default hotplug features, unless told otherwise. */
+/** A running VM with the default hotplug features, unless given otherwise. */
 function effect(
   key: string,
   before: string | undefined,
@@ -145,7 +145,7 @@ describe('an impossible change', () => {
     );
   });
 
-  it('is possible with protection switched off by the same change, or with the VM stopped', () => {
+  it('becomes possible if the same change switches protection off, or if the VM is stopped', () => {
     const change = { key: 'scsi1', before: DISK, after: undefined, running: true };
     const current = new Map([['protection', '1']]);
     expect(effectOf({ ...change, current, unprotects: true }).effect).not.toBe('impossible');

@@ -61,7 +61,7 @@ const WHOLE_KEY_RULES: Readonly<
 > = {
   // vmconfig_update_disk: a CD drive takes every change together with its medium.
   drive: (key, before) => (parseDrive(key, before).kind === 'disk' ? undefined : true),
-  // vmconfig_update_agent: a plain 0 never changes while the VM runs; of an agent that is off nothing else counts.
+  // vmconfig_update_agent: a plain 0 never changes while the VM runs; if the agent is off, no other option counts.
   agent: (_, before, after) => {
     if (before === '0') return false;
     const isOff = (text: string) => propertyOf('agent', text).get('enabled') !== '1';
@@ -120,7 +120,10 @@ function driveRefusal(change: KeyChange): string | undefined {
   return (desired.sizeBytes ?? Infinity) < (old.sizeBytes ?? 0) ? `${key} cannot shrink.` : undefined;
 }
 
-/** Proxmox takes a cloud-init drive for a CD drive, but only a stopped VM gives its volume back when the medium changes. */
+/**
+ * Proxmox treats a cloud-init drive as a CD drive, but frees its volume on a change of medium only if the VM is
+ * stopped.
+ */
 function keepsCloudInitVolume(key: string): string {
   return `${key} holds Proxmox's cloud-init drive, whose volume would be left behind if a running VM gave it up. Stop the VM first.`;
 }
@@ -136,7 +139,7 @@ function isPluggedBootDisk(key: string, current: ReadonlyMap<string, string>): b
   return hotplugDisk.isLive(change) && devices.includes(key);
 }
 
-/** EFI variables and TPM state: what is set at creation stays. */
+/** EFI variables and TPM state cannot change after creation. */
 function changesWhatItIs(change: KeyChange): boolean {
   const rows = rowsOfKey(change.key).filter(({ facts }) => facts.effect === 'creation');
   return changedParts(change, rows).some((part) => rows.some((row) => row.part === part));

@@ -80,7 +80,7 @@ describe('the text to write', () => {
     );
   });
 
-  it('drops the width of addresses together with the IOMMU, and of the machine only', () => {
+  it('drops the address width together with the IOMMU, and only for the machine', () => {
     const actual = 'q35,aw-bits=48,viommu=intel';
     expect(mergedText('machine', property({ viommu: undefined }), actual)).toBe('q35');
     expect(mergedText('machine', property({ type: 'q35' }), actual)).toBe(actual);

@@ -37,7 +37,7 @@ export function mergedText(key: string, desired: Mergeable, actual: string | und
       return desired.text;
     case 'property': {
       const merged = mergedParts(key, desired.set, propertyOf(key, actual ?? desired.base ?? ''));
-      // A new device is written even if all of it is what Proxmox assumes.
+      // A new device is written even if all its values are Proxmox's defaults.
       const isNew = actual === undefined && isDevice(key);
       const parts = isNew ? Object.entries(desired.set) : [];
       return spelled(
@@ -161,8 +161,8 @@ export function lacksAddresses(desired: DesiredKey, actual = ''): boolean {
 }
 
 /**
- * What Proxmox would refuse, or know by another name: VE 8 has only the older name of an option of the agent, VE 9 has both;
- * and the width of addresses goes with the IOMMU.
+ * What Proxmox would refuse or knows by another name: VE 8 has only the older name of an agent option, VE 9 has both;
+ * and the address width is dropped together with the IOMMU.
  */
 function spelled(key: string, text: string): string {
   if (key === 'agent') return text.replace(/(^|,)freeze-fs=/, '$1freeze-fs-on-backup=');

@@ -9,14 +9,14 @@ export const secretReference = z.union(
     block(() => ({
       env: z
         .string()
-        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'an environment variable is named by letters, digits and _')
+        .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of an environment variable has letters, digits and _')
         .describe('Environment variable that holds it.'),
     })),
     block(() => ({ file: z.string().min(1).describe('File that holds it.') })),
     block(() => ({ command: z.array(z.string()).min(1).describe('Program that prints it, with its arguments.') })),
   ],
   {
-    error: 'a secret is never written here, only where it is found: one of "env", "file" and "command"',
+    error: 'do not write the secret here; say where it is kept: one of "env", "file" and "command"',
   },
 );
 
@@ -33,12 +33,12 @@ export const documentReference = z.union(
     })),
   ],
   {
-    error: 'a cloud-init file is one of "file", "env", "command" or, where it holds no secret, "text"',
+    error: 'a cloud-init file is one of "file", "env", "command" or, if it holds no secret, "text"',
   },
 );
 export type DocumentReference = z.output<typeof documentReference>;
 
-/** A file on the node that replaces what Proxmox would write. */
+/** A file on a storage that replaces what Proxmox would write. */
 function snippet(description: string, part: string) {
   return field(volumeName().optional(), {
     description,

@@ -8,7 +8,7 @@ const SLOT = /^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])
 const QUEUED: readonly DriveBus[] = ['scsi', 'virtio'];
 
 const positive = z.number().positive();
-const wholeSeconds = duration().pipe(z.number().positive().multipleOf(1000, 'Proxmox counts whole seconds here'));
+const wholeSeconds = duration().pipe(z.number().positive().multipleOf(1000, 'Proxmox accepts whole seconds here'));
 
 /** Text by which a SCSI disk identifies itself. */
 function inquiryText(most: number) {
@@ -21,7 +21,7 @@ function inquiryText(most: number) {
 
 type Direction = '' | '_rd' | '_wr';
 
-/** What Proxmox does not allow beside a limit: the limits of the other kind, each with its burst. */
+/** What Proxmox does not allow together with a limit: limits of the other kind, each with its burst. */
 function rivals(unit: 'mbps' | 'iops', direction: Direction): string[] {
   const others: readonly Direction[] = direction === '' ? ['_rd', '_wr'] : [''];
   const lengths = unit === 'mbps' ? 'bps' : 'iops';
@@ -156,7 +156,7 @@ export const diskFieldsSchema = block(() => ({
     buses: ['ide', 'sata', 'scsi'],
   }),
   io_thread: field(z.boolean().optional(), {
-    description: 'Run the disk’s I/O in a thread of its own.',
+    description: 'Run the disk’s I/O in its own thread.',
     wire: ['drive', 'iothread'],
     effect: 'restart',
     serverDefault: 'false',
@@ -228,13 +228,14 @@ export const diskFieldsSchema = block(() => ({
     buses: ['scsi'],
   }),
   read_error: field(z.enum(['ignore', 'report', 'stop']).optional(), {
-    description: 'What a failed read does: nothing, tell the guest, or pause the VM.',
+    description: 'What happens after a failed read: ignore it, report it to the guest, or pause the VM.',
     wire: ['drive', 'rerror'],
     effect: 'live',
     on: 'disk',
   }),
   write_error: field(z.enum(['enospc', 'ignore', 'report', 'stop']).optional(), {
-    description: 'What a failed write does; enospc pauses the VM if space is short and otherwise tells the guest.',
+    description:
+      'What happens after a failed write; enospc pauses the VM if the storage is full and otherwise reports the error to the guest.',
     wire: ['drive', 'werror'],
     effect: 'live',
     on: 'disk',
@@ -247,7 +248,7 @@ export const diskFieldsSchema = block(() => ({
     serverDefault: 'false',
   }),
   snapshot: field(z.boolean().optional(), {
-    description: 'Throw away what the guest writes when the VM stops. It is not a snapshot of the VM.',
+    description: 'Discard what the guest wrote when the VM stops. This is not a snapshot of the VM.',
     wire: ['drive', 'snapshot'],
     effect: 'live',
     on: 'disk',

@@ -30,7 +30,7 @@ export const unlessBalloonSwitches: ConditionalEffect = {
   isLive: ({ before, after }) => (after === undefined ? before !== '0' : (before === '0') === (after === '0')),
 };
 
-/** A volume that is there can move; a new one needs a restart. */
+/** An existing volume can move; a new one needs a restart. */
 export const onceThere: ConditionalEffect = {
   when: 'the VM has them already',
   isLive: ({ before }) => before !== undefined,

@@ -55,7 +55,7 @@ export const cpuFields = block(() => ({
     },
   ),
   phys_bits: field(z.union([z.number().int().min(8).max(64), z.enum(['host'])]).optional(), {
-    description: 'Physical address bits that the guest is told; host takes those of the host.',
+    description: 'Physical address bits reported to the guest; host uses those of the host.',
     wire: ['cpu', 'phys-bits'],
     words: 'number-or-text',
     effect: 'restart',
@@ -124,7 +124,7 @@ export const efiFields = block(() => ({
   }),
   ms_cert: field(z.enum(['2011', '2023', '2023w', '2023k']).optional(), {
     description:
-      'Certificates of Microsoft that the store has at least, beside the keys of secure_boot: 2023k has all of 2023. Proxmox adds them while the VM is off, and never removes any.',
+      'Microsoft certificates that the store must have, in addition to the keys of secure_boot: 2023k has all of 2023. Proxmox adds them while the VM is off, and never removes any.',
     wire: ['efidisk0', 'ms-cert'],
     effect: 'restart',
     since: '9.1',
@@ -187,7 +187,7 @@ export const agentFields = block(() => ({
   }),
 })).describe('QEMU guest agent.');
 
-const wholeSeconds = duration().pipe(z.number().multipleOf(1000, 'Proxmox counts whole seconds here'));
+const wholeSeconds = duration().pipe(z.number().multipleOf(1000, 'Proxmox accepts whole seconds here'));
 
 export const startupFields = block(() => ({
   order: field(z.number().int().min(0).optional(), {

@@ -29,12 +29,12 @@ const name = field(
       /^(?!-)[A-Za-z0-9-]+(?<!-)(\.(?!-)[A-Za-z0-9-]+(?<!-))*$/,
       'a VM name is a DNS name: letters, digits, inner hyphens, dots between labels',
     ),
-  { description: 'Name of the VM; its host name where cloud-init is used.', wire: ['name'], effect: 'live' },
+  { description: 'Name of the VM; with cloud-init also its host name.', wire: ['name'], effect: 'live' },
 );
 
 const tag = z
   .string()
-  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/, 'a tag has letters, digits, and _ - + . behind the first character');
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.+-]*$/, 'a tag has letters and digits, and after the first character also _ - + .');
 
 const clone = block(() => ({
   template: field(z.union([z.string().min(1), z.number().int()]), {
@@ -113,7 +113,7 @@ export const vmFieldsSchema = block(() => ({
     },
   ),
   balloon: field(z.union([z.literal(false), byteSize().pipe(z.number().multipleOf(ONE_MIB))]).optional(), {
-    description: 'Least memory under pressure; false switches ballooning off.',
+    description: 'Minimum memory under memory pressure; false switches ballooning off.',
     wire: ['balloon'],
     words: 'balloon',
     effect: unlessBalloonSwitches,
@@ -220,7 +220,7 @@ export const vmFieldsSchema = block(() => ({
       effect: 'restart',
     }),
     clipboard: field(z.union([z.literal(false), z.enum(['vnc'])]).optional(), {
-      description: 'Share the clipboard with a VNC console, in place of SPICE; false for none.',
+      description: 'Share the clipboard with a VNC console instead of SPICE; false for none.',
       wire: ['vga', 'clipboard'],
       words: 'text-or-false',
       effect: 'restart',
@@ -272,7 +272,7 @@ export const vmFieldsSchema = block(() => ({
   extra: field(
     z
       .record(
-        z.string().regex(/^[a-z][a-z0-9_-]*$/, 'a key of Proxmox has small letters, digits, _ and -'),
+        z.string().regex(/^[a-z][a-z0-9_-]*$/, 'a Proxmox key has lower-case letters, digits, _ and -'),
         z.union([singleLine(), z.number(), z.boolean()]),
       )
       .optional(),

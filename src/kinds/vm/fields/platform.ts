@@ -6,7 +6,8 @@ const switched = () => z.boolean().optional();
 
 const machineOptions = block(() => ({
   viommu: field(z.union([z.literal(false), z.enum(['intel', 'virtio'])]).optional(), {
-    description: 'Virtual IOMMU, with which the guest can pass devices on; false for none. intel needs machine q35.',
+    description:
+      'Virtual IOMMU, so that the guest can pass devices through to its own VMs; false for none. intel needs machine q35.',
     wire: ['machine', 'viommu'],
     words: 'text-or-false',
     effect: 'restart',
@@ -19,13 +20,13 @@ const machineOptions = block(() => ({
     since: '9.1',
   }),
   s3: field(switched(), {
-    description: 'Offer the guest to suspend to RAM.',
+    description: 'Let the guest suspend to RAM.',
     wire: ['machine', 'enable-s3'],
     effect: 'restart',
     since: '8.4',
   }),
   s4: field(switched(), {
-    description: 'Offer the guest to suspend to disk.',
+    description: 'Let the guest suspend to disk.',
     wire: ['machine', 'enable-s4'],
     effect: 'restart',
     since: '8.4',
@@ -142,13 +143,13 @@ const KEYBOARDS = [
   'tr',
 ] as const;
 
-const period = duration().pipe(z.number().int('Proxmox counts whole milliseconds here').min(1));
+const period = duration().pipe(z.number().int('Proxmox accepts whole milliseconds here').min(1));
 
 export const platformFields = {
   machine_options: machineOptions.optional(),
   smbios: smbios.optional(),
   acpi: field(switched(), {
-    description: 'ACPI, by which a guest is asked to shut down.',
+    description: 'ACPI, which Proxmox uses to shut the guest down.',
     wire: ['acpi'],
     effect: 'restart',
     serverDefault: 'true',

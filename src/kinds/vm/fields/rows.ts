@@ -1,6 +1,6 @@
 /**
- * The field rows of a VM as the code reads them: which key and sub-key a field is bound to and in which words, and the other
- * way round, which rows are bound to a key of Proxmox. Everything here is computed from the rows, when it is first needed.
+ * Lookups in the field rows of a VM: the key and sub-key that a field is bound to, with their values, and the rows that
+ * are bound to a Proxmox key. Everything here is computed from the rows when it is first needed.
  */
 import { invariant } from '../../../base/errors.ts';
 import { once } from '../../../base/values/once.ts';
@@ -15,7 +15,7 @@ import { vmFieldsSchema } from './index.ts';
 export interface WireRow {
   /** `disks.*.limits.read_mbps`. */
   readonly path: string;
-  /** What has the field: one of some slots (`disks.*`), a drive (`efi`), or the VM itself (empty). */
+  /** The owner of the field: a slot (`disks.*`), a drive (`efi`), or the VM itself (empty). */
   readonly owner: string;
   /** Below its owner: `limits.read_mbps`. */
   readonly name: string;
@@ -71,9 +71,9 @@ function valueType(schema: FieldRow['schema']): string {
   return def.innerType ? valueType(def.innerType) : def.type;
 }
 
-/** Words about the volume of a disk rather than about the drive it is attached to. */
+/** Bindings to the volume of a disk rather than to the drive it is attached to. */
 const VOLUME_WORDS: readonly WordKind[] = ['disk-size', 'storage', 'image-format', 'import-source'];
-/** Words that are not simply written to a key: desired-config.ts has a function for each. */
+/** Bindings that are not simply written to a key: desired-config.ts has a function for each. */
 const SPECIAL_WORDS: readonly WordKind[] = [
   ...VOLUME_WORDS,
   'medium',
@@ -98,7 +98,7 @@ function plainRows(owner: string, family?: string): WireRow[] {
 export const vmRows = once(() => plainRows(''));
 /** Options of a disk or CD drive. */
 export const driveRows = once(() => plainRows('disks.*'));
-/** What the volume of a disk is, or is made of. */
+/** Fields of the volume of a disk, including its source. */
 export const volumeRows = once(() =>
   wireRows().filter(({ owner, words }) => owner === 'disks.*' && VOLUME_WORDS.includes(words)),
 );
@@ -122,7 +122,7 @@ export function partOf(row: WireRow): string {
   return row.part;
 }
 
-/** Whether Proxmox numbers the keys of this name: `net`, `numa[n]`, but not `numa`, which is a key of its own. */
+/** Whether Proxmox numbers the keys of this name: `net`, `numa[n]`, but not `numa`, which is a separate key. */
 function isSlotFamily(family: string): boolean {
   return (
     family === 'drive' ||
@@ -153,7 +153,7 @@ const rowsByFamily = once((): ReadonlyMap<string, readonly WireRow[]> => {
 /** Every key of a VM's configuration that Proxmox has. */
 export const configKeys = once((): ReadonlySet<string> => new Set(allConfigKeys()));
 
-/** Whether a key has a field of its own, so that `extra` must not name it. */
+/** Whether a key has a field, so that `extra` must not name it. */
 export function isModelledKey(key: string): boolean {
   return rowsOfKey(key).length > 0;
 }
@@ -165,7 +165,7 @@ export function sinceOf(key: string, part: string | undefined): ReleaseNumber | 
   return releases.includes(undefined) ? undefined : releases.sort((a, b) => compareReleases(a ?? '', b ?? ''))[0];
 }
 
-/** The release that introduced a value of a sub-key, where that came later than the sub-key itself. */
+/** The release that introduced a value of a sub-key, if it came later than the sub-key itself. */
 export function valueSinceOf(key: string, part: string | undefined, value: unknown): ReleaseNumber | undefined {
   const rows = rowsOfKey(key).filter((row) => row.part === part);
   return rows.map(({ facts }) => facts.valuesSince?.[String(value)]).find((release) => release !== undefined);

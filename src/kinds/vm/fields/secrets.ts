@@ -10,7 +10,7 @@ export interface SecretField {
   /** `cloud_init.password`. */
   readonly path: string;
   readonly reference: DocumentReference;
-  /** A file is kept to the last byte; of a secret, the line feed at the end is not part. */
+  /** A file is used byte for byte; the trailing line feed of a secret is not part of it. */
   readonly isDocument: boolean;
 }
 
@@ -44,7 +44,7 @@ export function secretFieldsOf(fields: VmFields): SecretField[] {
   return secret.flatMap(({ path, facts }) => {
     // The schema of every secret field is a reference.
     const reference = valueAt(fields, path) as DocumentReference | undefined;
-    // A secret has a key in Proxmox; a file goes to the guest on a drive of its own.
+    // A secret has a key in Proxmox; a file goes to the guest on a separate drive.
     return reference === undefined ? [] : [{ path, reference, isDocument: facts.wire === undefined }];
   });
 }

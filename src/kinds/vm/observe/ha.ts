@@ -14,7 +14,7 @@ export async function observeHa(
   return { ha: await readHa(pve, signal) };
 }
 
-/** Reads them whether the stack mentions them or not; an import needs that. */
+/** Reads them even if the stack does not mention them; an import needs that. */
 export async function readHa(pve: Pve, signal: AbortSignal | undefined): Promise<NonNullable<Observed['ha']>> {
   try {
     const resources = await pve.cluster.ha.list({ signal });

@@ -28,7 +28,7 @@ import { heldSeed } from '../seed/seed-place.ts';
 /** Limits the requests in a large cluster. */
 const MOST_READ = 500;
 const MOST_AGENTS = 100;
-/** A silent agent costs Proxmox 3 s of one of its workers, so after this many no other one is asked. */
+/** A silent agent occupies a Proxmox worker for 3 s, so after this many no other agent is asked. */
 const MOST_SILENT = 4;
 /** As many as the client allows by default. */
 const AGENTS_AT_ONCE = 2;
@@ -86,8 +86,7 @@ async function readAll(
 }
 
 /**
- * The permissions of the token, read at the first question and not before. The list of guests contains only those that the
- * token may see.
+ * The permissions of the token, read when first needed. The list of guests contains only those that the token may see.
  */
 export class AskedPermissions {
   readonly #ask: () => Promise<Permissions>;
@@ -127,7 +126,7 @@ async function askAgents({ pve, signal }: NeighboursInput, vms: readonly VmObser
         reported.set(vm.vmid, reportedAddresses(nics, interfaces));
       } catch (error) {
         if (!isFamily(error, 'api') && !isFamily(error, 'auth') && !isFamily(error, 'busy')) throw error;
-        // A refusal for lack of privileges costs nothing, but every other VM would be refused as well.
+        // A refusal for lack of privileges costs nothing, but it would be the same for every other VM.
         silent += hasCode(error, 'PRIVILEGE_MISSING') ? MOST_SILENT : 1;
       }
     }

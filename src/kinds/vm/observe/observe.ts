@@ -97,7 +97,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   };
 }
 
-/** Guests with the id of a VM whose creation an earlier run began and did not see end. */
+/** Guests with the id of a VM whose creation an earlier run began and did not finish. */
 function beingMade(state: StackState, guests: ReadonlyMap<number, GuestRow>): GuestRow[] {
   return Object.values(state.vms).flatMap(({ phase, vmid }) => {
     const row = phase === 'creating' ? guests.get(vmid) : undefined;
@@ -105,7 +105,7 @@ function beingMade(state: StackState, guests: ReadonlyMap<number, GuestRow>): Gu
   });
 }
 
-/** Naming one pool, every token gets an answer. */
+/** Every token may ask about one pool by name. */
 async function readPools({ pve, signal }: ObserveContext, machines: readonly ResolvedVm[]) {
   const names = new Set(machines.flatMap(({ fields }) => fields.pool ?? []));
   return readPerNode([...names], async (name): Promise<Readable<boolean>> => {
@@ -137,7 +137,7 @@ async function readCpuModels(
   return { names, customs: isShown ? { ok: true } : { ok: false, needs: 'Sys.Audit on /nodes' } };
 }
 
-/** Whether a VM gets an address, which another VM may have. */
+/** Whether the plan assigns an address, which another VM may have. */
 function needsNeighbours(
   { neighbours, stack, state }: ObserveContext,
   toMake: readonly ResolvedVm[],
@@ -160,7 +160,7 @@ function templatesToBuild(stack: ResolvedStack, state: StackState, secrets: Secr
   return [...unfinished, ...outdatedTemplates(stack, (address) => state.vms[address], secrets)];
 }
 
-/** Names and ids that new machines refer to; of a new template also its name, because another guest may have it. */
+/** Names and ids that new machines refer to, and the names of new templates, because another guest may have one. */
 function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<string> {
   const addresses = new Set(toMake.map(({ address }) => address));
   const building = stack.templates.filter(({ vm }) => addresses.has(vm.address));

@@ -43,7 +43,8 @@ export async function observeDirectories(
   const used = await Promise.all(
     [...named].map(async (name): Promise<[string, Readable<DirectoryNodes>]> => {
       const nodes = known.get(name);
-      // The list leaves out what the token may not see, so only a token that would see it knows that it is missing.
+      // The list omits what the token may not see, so only a token that would see the mapping can tell that it is
+      // missing.
       if (nodes || (await seesMapping(name))) return [name, { ok: true, value: nodes }];
       return [name, { ok: false, needs: `Mapping.Use on ${pathOf(name)}` }];
     }),

@@ -11,7 +11,7 @@ export function candidatesOf(vm: ResolvedVm, nodes: Pick<Observed['nodes'], 'key
   return vm.fields.node === NODE_NOT_CHOSEN ? allowedNodes(vm, nodes) : [vm.fields.node];
 }
 
-/** Where the file lets it be, wherever it is now. */
+/** Where the file allows it, wherever it is now. */
 export function allowedNodes({ fields, placement }: ResolvedVm, nodes: Pick<Observed['nodes'], 'keys'>): string[] {
   if (!placement) return [fields.node];
   return placement.nodes === 'all' ? [...nodes.keys()].sort(byName) : [...placement.nodes];

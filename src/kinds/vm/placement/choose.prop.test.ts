@@ -131,7 +131,7 @@ describe('choosing nodes', () => {
         const turned = vms.map((vm) => ({ ...vm, sites: new Map([...vm.sites].reverse()) }));
         const other = { nodes, residents, rooms: new Map([...estate.rooms].reverse()) };
         expect(chooseNodes(turned, other)).toEqual(
-          // The sites of a refused VM are the ones it was given.
+          // A refused VM keeps its list of sites.
           expect.objectContaining({ chosen: chooseNodes(vms, estate).chosen }),
         );
       }),
@@ -198,7 +198,7 @@ describe('choosing nodes', () => {
     });
   });
 
-  it('chooses again what an earlier plan chose, as long as the VM fits there', () => {
+  it('repeats the choice of an earlier plan as long as the VM fits there', () => {
     fc.assert(
       fc.property(scenes, fc.integer({ min: 0, max: 60 }), ({ vms, estate }, takenGib) => {
         const before = chooseNodes(vms, estate);
@@ -223,7 +223,7 @@ describe('choosing nodes', () => {
     );
   });
 
-  it('finds a node for every VM where one VM after the other, taken as they come, would end in a corner', () => {
+  it('finds a node for every VM where placing them one by one, in the order of the file, would fail', () => {
     // Both groups fit only if the first keeps to one zone's nodes; a choice that looks one VM ahead spreads it over all.
     const node = (name: string, gib: number): PlacementNode => ({
       name,

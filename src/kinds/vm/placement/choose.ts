@@ -24,7 +24,7 @@ export interface Choices {
   readonly refused: readonly Refusal[];
 }
 
-/** How often the search may take back a choice before it gives up. */
+/** How often the search may undo a choice before it gives up. */
 const MOST_STEPS_BACK = 20_000;
 
 /** `kept`: nodes that an earlier plan chose, by address. Each is chosen again if the VM still fits there. */
@@ -74,7 +74,9 @@ interface Level {
   chosen?: string;
 }
 
-/** Always the best node; where a VM fits nowhere, earlier choices are taken back. Undefined if no assignment was found. */
+/**
+ * Always takes the best node; where a VM fits nowhere, it undoes earlier choices. Undefined if it finds no assignment.
+ */
 function search(vms: readonly PlacementVm[], ledger: PlacementLedger): Map<string, string> | undefined {
   const levels: Level[] = [];
   let stepsBack = 0;
@@ -130,7 +132,7 @@ function refusalOf(vm: PlacementVm, ledger: PlacementLedger): Refusal {
   return { vm, nodes: nodes.map((node) => ({ node, why: ledger.refusals(vm, node) })) };
 }
 
-/** Taking choices back, and members of different sizes, can leave a group less even than it could be. */
+/** Undone choices, and members of different sizes, can leave a group less even than possible. */
 function spreadEvenly(vms: readonly PlacementVm[], ledger: PlacementLedger, found: Map<string, string>): void {
   // Every move makes the squares of the counts smaller, so it ends.
   for (let moved = true; moved; ) {

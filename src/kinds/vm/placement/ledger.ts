@@ -1,12 +1,12 @@
 /**
- * Who is on which node and what room that leaves: the one place that says whether a VM fits on a node, why not, and which
- * of two nodes is the better one. Knows neither files nor the cluster. Not pure by itself, but nothing outside sees it change.
+ * Which VM is on which node, and the room that this leaves. It alone decides whether a VM fits on a node, why not, and
+ * which of two nodes is better. It knows neither files nor the cluster. It is mutable, but no caller sees it change.
  */
 
-/** A node as far as a choice depends on it. What the token may not read is undefined, and is not compared then. */
+/** What a choice depends on. Values that the token may not read are undefined and are not compared. */
 export interface PlacementNode {
   readonly name: string;
-  /** Failure domain; a node without one is a domain of its own. */
+  /** Failure domain; a node without one counts as its own domain. */
   readonly zone?: string | undefined;
   readonly memory?: { readonly totalBytes: number; readonly freeBytes: number } | undefined;
   /** `used`: cores of the guests that run there. They may exceed the total. */
@@ -20,7 +20,7 @@ export interface PlacementRules {
   readonly maxPerNode?: number | undefined;
   /** Memory of each node that stays free: a share from 0 to 1, or bytes. */
   readonly keepFree?: { readonly share: number } | { readonly bytes: number } | undefined;
-  /** Groups whose members must not be on the same node. It holds both ways. */
+  /** Groups whose members must not be on the same node. It applies in both directions. */
   readonly apartFrom: readonly string[];
 }
 
@@ -64,7 +64,7 @@ interface Place {
   freeCores: number | undefined;
   /** By group: addresses of its members. */
   readonly members: Map<string, Set<string>>;
-  /** Groups that must not come here, by the address that says so. */
+  /** Groups that must not be placed here, by the address of the VM that excludes them. */
   readonly barred: Map<string, Set<string>>;
   /** By address, the memory that must stay free while this VM is here. */
   readonly kept: Map<string, number>;
@@ -110,7 +110,7 @@ export class PlacementLedger {
       spread ? this.countInZone(vm.group, a) - this.countInZone(vm.group, b) : 0,
       spread ? this.countOn(vm.group, a) - this.countOn(vm.group, b) : 0,
       room(a) === room(b) ? 0 : room(b) - room(a),
-      // Without a word about the room, the node with the fewest VMs of the stack.
+      // If the room is unknown, the node with the fewest VMs of the stack.
       this.#countAll(a) - this.#countAll(b),
     ];
     return steps.find((step) => step !== 0) ?? byName(a, b);
@@ -200,7 +200,7 @@ function emptyPlace(node: PlacementNode): Place {
   };
 }
 
-/** What one VM on the node wants free, another one must not take. */
+/** The reserve that one VM on the node sets also binds the others. */
 function memoryRefusal({ memoryBytes, rules }: PlacementVm, { freeBytes, node, kept }: Place): string[] {
   if (freeBytes === undefined || !node.memory || memoryBytes === 0) return [];
   const reserve = Math.max(0, keptBytes(rules, node), ...kept.values());
@@ -229,7 +229,7 @@ function crowdRefusal({ group, address, rules: { maxPerNode } }: PlacementVm, { 
   return [`It has ${others} of this group, and max_per_node is ${maxPerNode}.`];
 }
 
-/** Whichever of the two groups says so. */
+/** Applies whether this group or the other one sets it. */
 function companyRefusal({ group, rules }: PlacementVm, { members, barred }: Place): string[] {
   const avoided = rules.apartFrom.flatMap((other) => [...(members.get(other) ?? [])]);
   const avoiding = [...(barred.get(group) ?? [])];

@@ -1,6 +1,6 @@
 /**
- * The nodes of a stack's VMs: those that exist stay, one whose creation was begun keeps its node, and the plan chooses for
- * the others among the nodes that can really take them. Pure.
+ * The nodes of a stack's VMs: existing VMs stay, a VM whose creation was begun keeps its node, and the plan chooses for
+ * the others among the nodes that can take them. Pure.
  */
 
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
@@ -21,7 +21,7 @@ import { nodesWithRoom } from './room.ts';
 
 export interface PlacedStack {
   readonly stack: ResolvedStack;
-  /** By address, for the VMs that get their node by this plan. */
+  /** By address, for the VMs whose node this plan chooses. */
   readonly chosen: ReadonlyMap<string, Choice>;
   readonly problems: readonly Diagnostic[];
 }
@@ -40,7 +40,7 @@ export function placeVms(context: PlaceContext): PlacedStack {
   const byAddress = new Map(open.map((vm) => [vm.address as string, vm]));
   const nodes = new Map([...chosen].map(([address, { node }]) => [address, node]));
   const [hopeless, crowded] = partition(refused, ({ vm }) => isAboutNoNode(byAddress.get(vm.address), observed));
-  // The same problem on every node is not a matter of the choice; the plan of the VM reports it.
+  // A problem that is the same on every node does not depend on the choice; the plan of the VM reports it.
   for (const { vm, nodes: all } of hopeless) nodes.set(vm.address, all[0]?.node ?? '');
   return {
     stack: withNodes(known, nodes),
@@ -78,7 +78,7 @@ export function withNodes(stack: ResolvedStack, nodes: ReadonlyMap<string, strin
   };
 }
 
-/** What an earlier plan chose, and where a VM was that no longer exists. */
+/** The choices of an earlier plan, and the nodes of VMs that no longer exist. */
 function keptNodes(
   open: readonly ResolvedVm[],
   state: StackState,
@@ -165,7 +165,7 @@ function residentOf({ vms }: Observed): (vm: ResolvedVm) => Resident {
   };
 }
 
-/** A name that no node has is a typing error, in `nodes` as in `zones`. */
+/** A name that no node has is a typo, in `nodes` as in `zones`. */
 function unknownNodes({ vms, zones = [] }: ResolvedStack, { nodes }: Observed): Diagnostic[] {
   const said = new Set<string>();
   const missing = (node: string, where: Where): Diagnostic[] => {

@@ -98,7 +98,7 @@ describe('the room on the nodes after a plan', () => {
         ['pve2', [44, 36]],
       ],
     ],
-    ['is not mentioned where nothing happens', [], vm(8), []],
+    ['is not mentioned where nothing changes', [], vm(8), []],
   ])('%s', (_, steps, desired, expected) => {
     expect(room(steps, running(8), desired)).toEqual(expected);
   });

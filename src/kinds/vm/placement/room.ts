@@ -33,7 +33,7 @@ export function zonesByNode({ zones = [] }: Pick<ResolvedStack, 'zones'>): Reado
 
 const NOTHING: Load = { memoryBytes: 0, cores: 0 };
 
-/** The list of guests lags by some seconds; for VMs of the stack what was read now counts. */
+/** The list of guests lags by some seconds, so VMs of the stack count as just read. */
 function runningLoads({ guests, vms }: Observed): Map<string, Load> {
   const loads = new Map<string, Load>();
   const own = new Map(

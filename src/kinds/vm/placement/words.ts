@@ -2,7 +2,7 @@
 import type { NodeRoom } from '../../change.ts';
 import { type PlacementLedger, type PlacementVm, printRoom } from './ledger.ts';
 
-/** What made this node the choice, before the VM is on it: `41GiB free, fewest of this group`. */
+/** Why this node was chosen, computed before the VM is on it: `41GiB free, fewest of this group`. */
 export function reasonFor(vm: PlacementVm, node: string, ledger: PlacementLedger): string {
   const others = [...vm.sites].flatMap(([name, { ok }]) => (ok && name !== node ? [name] : []));
   const fitting = others.filter((name) => ledger.refusals(vm, name).length === 0);

@@ -51,7 +51,7 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
   const desired = desiredConfigOf(input, undefined, base);
   const made = new Map([...asCloned(vm, base), ...(carried?.drives ?? [])]);
   const { differences } = diffVm(desired, observedWith(made), undefined);
-  // What Proxmox would refuse once the VM exists: it could then neither be finished nor used.
+  // Proxmox would refuse these once the VM exists, and the VM could then neither be finished nor used.
   const hint = fields.clone ? 'Change the file, or clone another template.' : 'Change the file.';
   findings.problems.push(...impossibleProblems(vm, differences, made, hint));
   if (findings.problems.length > before) return undefined;
@@ -95,7 +95,7 @@ export function planCreation(input: VmPlanInput, findings: Findings, reason?: st
   };
 }
 
-/** Fields that act only at the creation: no key of the configuration holds them. */
+/** Fields that count only at creation: no configuration key holds them. */
 function placeDifferences({ fields: { pool, clone } }: ResolvedVm): Difference[] {
   const given = { pool, 'clone.storage': clone?.storage, 'clone.format': clone?.format };
   return Object.entries(given).flatMap(([path, after]): Difference[] =>
@@ -210,7 +210,7 @@ export function reserveStep(
   });
 }
 
-/** Each step needs the one before it, and what it needs besides these steps. */
+/** Each step needs the one before it, in addition to what it already needs. */
 export function chained(steps: readonly Step[]): Step[] {
   const own = new Set(steps.map(({ id }) => id));
   return steps.map((step, index) => {

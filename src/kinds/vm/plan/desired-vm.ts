@@ -50,7 +50,7 @@ export interface VmPlanInput {
   readonly takenOverMacs?: Readonly<Record<string, string>> | undefined;
   /** The id of the old VM, which is free once that VM is destroyed. */
   readonly freedId?: number;
-  /** Kept disks of the VM that another one holds, now or by then. */
+  /** Kept disks of the VM that a holder has, or will have when the VM takes them. */
   readonly carried?: Carried | undefined;
   readonly ids: PlannedIds;
 }
@@ -83,7 +83,7 @@ export function readyStep({ address, fields }: ResolvedVm, readyMs: number): Ste
   return vmStep(address, 'vm.ready', { checks: readyChecks(fields, readyMs), ...(nics && { nics }) });
 }
 
-/** Differences that no request can bring about: one problem for each device and reason. `values`: what the VM has. */
+/** Differences that no request can resolve: one problem for each device and reason. `values`: what the VM has. */
 export function impossibleProblems(
   vm: ResolvedVm,
   differences: readonly Difference[],
@@ -95,7 +95,7 @@ export function impossibleProblems(
     ({ key, reason }, index) => impossible.findIndex((each) => each.key === key && each.reason === reason) === index,
   );
   return first.map(({ path, key, after, reason = 'Proxmox cannot change it.' }) => {
-    // What a device lacks to be made is no matter of one of its fields.
+    // A device that cannot be created is a problem of the device, not of one field.
     const device = values.has(key) ? undefined : path.split('.').slice(0, 2).join('.');
     const what = device === undefined ? `${path} cannot become ${JSON.stringify(after)}` : `${device} cannot be made`;
     return new ProxwrightError({

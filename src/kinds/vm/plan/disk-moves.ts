@@ -51,7 +51,7 @@ export function diskMoves(
   });
 }
 
-/** Whether a difference is that of a disk in the wrong place, and not of a drive that has to be written. */
+/** Whether the difference means that a disk has to move, rather than that the drive has to be written. */
 export function isMove({ key, path }: Difference, desired: DesiredConfig): boolean {
   const field = desired.get(key)?.fields.find((each) => each.path === path);
   return field?.parts[0] === 'storage' || field?.parts[0] === 'format';
@@ -71,7 +71,7 @@ function volumeOf({ desired }: DesiredEntry): {
   return desired.kind === 'disk' ? desired : {};
 }
 
-/** What still is to be done without a restart: drives that move only while the VM is off stay where they are for now. */
+/** What can be done without a restart: drives that move only while the VM is off stay where they are for now. */
 export function withoutOfflineMoves(
   desired: DesiredConfig,
   differences: readonly Difference[],
@@ -120,7 +120,7 @@ export function describeMove({ slot, from, storage, format, sizeBytes }: MoveDis
     : `${what} moves from ${from} to ${storage}${as}; the source is deleted last`;
 }
 
-/** Counts the room on the targets, and says what was not checked and what moving means. */
+/** Counts the space that the targets need, and notes what was not checked and what the move changes. */
 export function checkMoves(
   { vm, observed }: Pick<VmPlanInput, 'vm' | 'observed'>,
   moves: readonly DiskMove[],

@@ -117,7 +117,7 @@ export function planExisting(
   };
 }
 
-/** Nothing differs but the ownership line, of which the VM has none. */
+/** Nothing differs except that the VM has no ownership line. */
 function isClaimAlone([only, ...others]: readonly Difference[], values: ReadonlyMap<string, string>): boolean {
   return only?.path === 'ownership' && others.length === 0 && !findOwnership(values.get('description') ?? '');
 }
@@ -130,7 +130,7 @@ const isRestart = ({ action, input }: Step) =>
 
 const isUnfinished = ({ phase }: VmRecord) => phase !== 'complete';
 
-/** A run that did not finish may have sent a secret, and nothing shows which one the VM has. */
+/** An unfinished run may have sent a secret, and nothing shows which one the VM has. */
 function comparableRecord(recorded: VmRecord, desired: DesiredConfig): Recorded {
   if (!isUnfinished(recorded)) return recorded.lastApplied;
   if (isCreationUnfinished(recorded)) return undefined;
@@ -139,7 +139,7 @@ function comparableRecord(recorded: VmRecord, desired: DesiredConfig): Recorded 
   return Object.fromEntries(Object.entries(recorded.lastApplied).filter(([path]) => !paths.has(path)));
 }
 
-/** Half of a change of ours looks like a change by another client, which must not be blamed for it. */
+/** A half-finished change of ours looks like a change by another client; do not report it as one. */
 function withAuthor<Diff extends ReturnType<typeof diffVm>>(recorded: VmRecord, diff: Diff): Diff {
   if (!isUnfinished(recorded)) return diff;
   return { ...diff, differences: diff.differences.map((difference) => ({ ...difference, by: 'file' as const })) };
@@ -216,7 +216,7 @@ function existingReason(
     : 'The file changed.';
 }
 
-/** Power and node as the last apply left them, where the file still says so and the cluster does not. */
+/** Power state and node that the last apply recorded and the file still has, but the cluster does not. */
 function outsideChanges(
   { fields, placement }: ResolvedVm,
   recorded: VmRecord,
@@ -294,7 +294,7 @@ function existingSteps(
   const seed = [...desired.values()].some((entry) => isSeedOpen(entry, changed, recorded)) && seedStep(vm);
   const isWritten = differences.some((each) => !each.path.endsWith('.size') && !isMove(each, desired));
   if (seed) {
-    // The cloud-init files name the NICs, so those must be there first.
+    // The cloud-init files name the NICs, so those must exist first.
     if (isWritten && changed.size > 1) {
       add(vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' }));
     }
@@ -344,7 +344,7 @@ function existingSteps(
   return steps;
 }
 
-/** Where the plan chose the node, a VM that another client moved is at home where it is. */
+/** If the plan chose the node, a VM that another client moved stays where it is. */
 function isFollowed({ placement }: ResolvedVm, path: string): boolean {
   return placement !== undefined && path === 'node';
 }
@@ -373,7 +373,7 @@ function hasMoreToRecord(
   return [...paths].some((path) => !isIgnored(path) && !isSame(path));
 }
 
-/** Tags in another order or case, a MAC address in lower case: Proxmox makes no difference. */
+/** Tags in another order or case, a MAC address in lower case: Proxmox treats them as equal. */
 function isSameOnWire(path: string, before: unknown, after: unknown, desired: DesiredConfig): boolean {
   const entry = [...desired.values()].find(({ fields }) => fields.some((field) => field.path === path));
   const field = entry?.fields.find((each) => each.path === path);

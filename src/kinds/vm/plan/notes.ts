@@ -1,6 +1,5 @@
 /**
- * What a plan has to say about an existing VM although it changes nothing about it: fields that act only when a VM is
- * created. Pure.
+ * Notes of a plan about fields that count only when a VM is created, and so change nothing in an existing one. Pure.
  */
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import { shellWord } from '../../../base/text/shell.ts';
@@ -25,13 +24,13 @@ export function withNotes(notes: readonly string[]): Pick<Change, 'notes'> {
   return notes.length > 0 ? { notes } : {};
 }
 
-/** Nothing follows a template by itself: that would destroy the VM's disks. */
+/** A VM does not follow its template by default: that would destroy its disks. */
 function templateNote({ address, fields }: ResolvedVm, { source }: VmRecord, { guests }: Observed): string[] {
   const reference = fields.clone?.template;
   if (reference === undefined || !source) return [];
   const candidates = templatesNamed(reference, guests, fields.node);
   if (candidates.some(({ vmid }) => vmid === source.vmid)) return [];
-  // Not listed yet, or hidden: then only the name can tell.
+  // If the template is not listed yet, or hidden, only its name can be compared.
   if (candidates.length === 0 && (reference === source.reference || reference === source.vmid)) return [];
   const [now] = candidates;
   const next = now ? `${now.name ?? reference} (${now.vmid})` : String(reference);
@@ -45,7 +44,7 @@ function idNote({ fields }: ResolvedVm, { vmid }: VmObserved): string[] {
   return [`the file says vmid ${fields.vmid}; an existing VM keeps its id`];
 }
 
-/** After a rollback, a disk that the snapshot did not have: nothing takes its data for that of the new one. */
+/** After a rollback, a disk that the snapshot did not have: its old volume is never reused silently for the new one. */
 function unusedNote({ fields }: ResolvedVm, actual: VmObserved): string[] {
   const values = effectiveValues(actual);
   const unused = [...values].filter(([key]) => /^unused\d+$/.test(key));

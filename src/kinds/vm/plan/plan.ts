@@ -159,7 +159,7 @@ function roomWarning(
   ];
 }
 
-/** Also VMs that follow their template count as replaced. */
+/** VMs that follow their template count as replaced, too. */
 function withTemplateChanges(context: PlanContext): PlanContext {
   const { stack, state, observed } = context;
   const rebuilt = rebuiltTemplates(context);
@@ -168,7 +168,7 @@ function withTemplateChanges(context: PlanContext): PlanContext {
   return { ...context, isReplaced: (address) => context.isReplaced(address) || followers.has(address) };
 }
 
-/** Looks at the addresses that VMs get by this plan, and at no others: a conflict that exists already is the doctor's. */
+/** Checks only addresses that this plan assigns: `doctor` reports conflicts that exist already. */
 function checkAddresses(
   vms: readonly ResolvedVm[],
   context: PlanContext,
@@ -237,7 +237,7 @@ function planOne(vm: ResolvedVm, context: OneContext): VmPlan | undefined {
   if (oldOne) findings.problems.push(oldOne);
   if (findings.problems.length > before) return undefined;
   if (!recorded || !context.isReplaced(vm.address)) {
-    // Also where an administrator removed what an interrupted destroy had left of the old VM.
+    // Also if an administrator removed what an interrupted destroy had left of the old VM.
     const isMade = !recorded || isCreationUnfinished(recorded) || observedVm?.kind === 'gone';
     const takenOverMacs = isMade ? state.outages?.[vm.address]?.keeps?.macs : undefined;
     // An interrupted run set the old VM aside and chose nothing for the new one yet.

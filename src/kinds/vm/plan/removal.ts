@@ -127,7 +127,8 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
     const problem = refusal(address, recorded, observedVm);
     return problem ?? keptProblem(keeping, keptVolumes(keeping), 'destroy') ?? [];
   });
-  // What another copy of the stack made beside ours is not destroyed; what it took over from this state stops the destroy.
+  // A VM that another copy of the stack created is not destroyed; one that it took over from this state stops the
+  // destroy.
   const ids = new Set(removed.map(([, { vmid }]) => vmid));
   const taken = prefixes.includes('vm') ? forkedVms(context).filter(({ vm }) => ids.has(vm.vmid)) : [];
   const holders = prefixes.includes('vm')

@@ -25,8 +25,9 @@ export interface ConfigSubject {
 }
 
 /**
- * `current`: the values in effect, which Proxmox checks besides the new ones. Since some update of 8.0 it also checks the
- * bridge that a NIC leaves; before that, this privilege is required without need, and is in place for the next update.
+ * `current`: the values in effect, which Proxmox checks besides the new ones. Since some update of 8.0 it also checks
+ * the bridge that a NIC leaves; on older releases it is required here anyway, so that it is in place for the next
+ * update.
  */
 export function writeNeeds(subject: ConfigSubject, write: ConfigWrite, current: ReadonlyMap<string, string>): Need[] {
   const set = Object.entries(write.set).flatMap(([key, value]) => [
@@ -143,8 +144,8 @@ const CLASSES: readonly KeyClass[] = [
 const BY_VALUE = /^((ide|sata|scsi|virtio|efidisk|tpmstate|unused|serial|usb|hostpci|virtiofs)\d+)$/;
 
 const INSTEAD: Readonly<Record<string, string>> = {
-  args: 'Most of what is passed to QEMU this way has a field of its own; without one, root sets it on the node: qm set.',
-  hookscript: 'Root sets it on the node, or on the template that is cloned: clones keep it.',
+  args: 'Most of what is passed to QEMU this way has its own field; if it has none, have root set it on the node: qm set.',
+  hookscript: 'Have root set it on the node, or on the template that is cloned: clones keep it.',
 };
 const INSTEAD_OF_OTHERS =
   'Leave it out of the file and have root set it on the node (qm set), or on the template that is cloned: clones keep it.';

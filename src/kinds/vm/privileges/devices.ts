@@ -14,7 +14,7 @@ import { type Drive, drivesOf, parseDrive } from '../config/disks.ts';
 import { propertyOf } from '../config/parts.ts';
 
 const ALLOCATE = 'Datastore.AllocateSpace';
-/** Files of a storage are visible to those who may read or fill it, but not to those who may only remove files. */
+/** A token that may read or fill a storage sees its files; one that may only remove files does not. */
 const READ_FILES: OneOf<string> = [ALLOCATE, 'Datastore.Audit'];
 
 /** What adding, changing or removing this drive needs on the VM; a new VM needs nothing. */
@@ -162,7 +162,7 @@ export function mappingNeeds(key: string, text: string): Need[] {
   return [
     rootOnly(
       { key, part: 'host' },
-      `Make a mapping for the device under Datacenter, Resource Mappings, and name it in the file: ${kind}.${key}.mapping`,
+      `Create a mapping for the device under Datacenter, Resource Mappings, and name it in the file: ${kind}.${key}.mapping`,
     ),
   ];
 }

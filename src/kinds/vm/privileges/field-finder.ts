@@ -1,4 +1,4 @@
-/** Which line of the file asks for something: from a key of the configuration back to the field, and to its position. */
+/** Finds the line of the file behind a configuration key: from the key back to the field, and to its position. */
 import type { Address } from '../../../base/address.ts';
 import type { Where } from '../../../base/diagnostics.ts';
 import type { Observed } from '../../observed.ts';
@@ -11,7 +11,7 @@ export interface FieldFinder {
   whereOf(cause: Cause): Where;
 }
 
-/** `vm` is undefined where it has left the file: then only its address is known. */
+/** `vm` is undefined if the VM left the file: then only its address is known. */
 export function fieldFinder(vm: ResolvedVm | undefined, address: Address, observed: Observed): FieldFinder {
   if (!vm) return { whereOf: () => ({ address }) };
   const desired = desiredConfig(vm.fields, { ownershipLine: ' ', pciMappings: pciMappingsFor(vm, observed) });

@@ -1,6 +1,6 @@
 /**
- * What the steps of VMs and templates need, each judged on the machine as the steps before it will have left it. Templates
- * come first, because their clones find what they will be. Pure.
+ * What the steps of VMs and templates need, each judged on the machine as the steps before it leave it. Templates come
+ * first, because their clones depend on the result. Pure.
  */
 import { type Address, kindOf } from '../../../base/address.ts';
 import type { Change } from '../../change.ts';
@@ -47,11 +47,11 @@ interface Journey extends NeedsContext {
   readonly rules: PrivilegeRules;
   readonly address: Address;
   readonly steps: readonly Step[];
-  /** Undefined where it has left the file. */
+  /** Undefined if it left the file. */
   readonly vm: ResolvedVm | undefined;
   readonly change: Change | undefined;
   readonly ids: FreeIds;
-  /** Templates that the plan makes, by their IDs: what their clones will find. */
+  /** Templates that the plan creates, by their ids, as their clones will find them. */
   readonly built: Map<number, ReadonlyMap<string, string>>;
 }
 
@@ -115,7 +115,7 @@ class FreeIds {
 
   choose({ vmid, vmids, planned }: ReserveInput): number | undefined {
     const isFree = (id: number) => !this.#observed.guests.has(id) && !this.#given.has(id);
-    // Of all ids, the plan's choice is only the likeliest.
+    // Without a fixed id or a list, the plan's choice may still change.
     const chosen = vmid ?? (vmids && (planned ?? vmids.find(isFree)));
     if (chosen !== undefined) this.#given.add(chosen);
     return chosen;

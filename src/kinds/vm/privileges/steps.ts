@@ -1,6 +1,6 @@
 /**
- * What each step of a VM needs. The map is total: the compiler refuses a new action until it says what it needs. Each step
- * is judged on the VM as the steps before it will have left it.
+ * What each step of a VM needs. The map is total: the compiler refuses a new action until it says what it needs. Each
+ * step is judged on the VM as the steps before it leave it.
  */
 
 import {
@@ -42,7 +42,7 @@ export interface StepContext {
 
 interface StepPrivileges<Input> {
   needs(input: Input, before: VmForecast, context: StepContext): readonly Need[];
-  /** The VM afterwards; as before where a step leaves its configuration and its place alone. */
+  /** The VM afterwards; unchanged if the step touches neither its configuration nor its node. */
   after?(input: Input, before: VmForecast, context: StepContext): VmForecast;
 }
 
@@ -57,7 +57,7 @@ const power = (cause: Cause): StepPrivileges<unknown>['needs'] => {
 };
 
 export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<VmInputs[Name]> } = {
-  // What is recorded changes, nothing on the server.
+  // Only the state changes, nothing on the server.
   'vm.take-from': { needs: () => [] },
   'vm.forget': { needs: () => [] },
   'vm.reserve': { needs: () => [] },
@@ -175,7 +175,7 @@ export const STEP_PRIVILEGES: { readonly [Name in VmActionName]: StepPrivileges<
     },
   },
   'vm.start': { needs: power(POWER) },
-  // One that is off already is only looked at.
+  // A VM that is already off is only read.
   'vm.stop': {
     needs: (input, before, context) =>
       before.vm.running || before.hidden ? power(POWER)(input, before, context) : [look(before.paths)],

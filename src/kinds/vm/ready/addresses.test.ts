@@ -34,7 +34,7 @@ describe('the addresses of a NIC', () => {
     ['no loopback, even on its MAC', [card('eth0', MAC, '127.0.0.53/8', '::1/128', '10.0.20.11/24')], ['10.0.20.11']],
     ['no link-local address of either kind', [card('eth0', MAC, '169.254.7.7/16', LINK_LOCAL)], []],
     [
-      'nothing of docker0 and cni0, which have MACs of their own',
+      'nothing of docker0 and cni0, which have other MACs',
       [
         card('docker0', '02:42:d4:00:00:01', '172.17.0.1/16'),
         card('cni0', '0a:58:0a:2a:00:01', '10.42.0.1/24'),
@@ -91,7 +91,7 @@ describe('the addresses of a NIC', () => {
     expect(net0([LOOPBACK, ...interfaces])).toEqual(addresses);
   });
 
-  it('start with the address of the stack, even if it is public or a /32', () => {
+  it('start with the address in the stack, even if it is public or a /32', () => {
     const interfaces = [card('eth0', MAC, '10.0.20.11/24', '203.0.113.9/32', '2001:db8::9/64')];
     expect(net0(interfaces, ['203.0.113.9'])?.[0]).toBe('203.0.113.9');
     expect(net0(interfaces, ['2001:DB8:0::9'])?.[0]).toBe('2001:db8::9');
@@ -125,7 +125,7 @@ describe('a NIC has its address', () => {
     [given, ['10.0.20.11'], true],
     [given, ['FD00:0::11'], true],
     [given, ['10.0.0.99'], false],
-  ])('%#: where the stack gives it none or that one', (nic, known, has) => {
+  ])('%#: if the stack sets none, or this one', (nic, known, has) => {
     expect(hasAddress(nic, { net0: known })).toBe(has);
     expect(hasAddress(nic, {})).toBe(false);
   });

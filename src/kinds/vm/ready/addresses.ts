@@ -1,6 +1,6 @@
 /**
  * Which address belongs to which NIC of a VM: what the guest reports, matched by MAC. Pure. Keyed by slot, never by
- * position, because a guest lists its interfaces as it likes and adds bridges and tunnels of its own.
+ * position, because a guest lists its interfaces in any order and adds its own bridges and tunnels.
  */
 
 import {

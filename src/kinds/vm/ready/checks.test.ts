@@ -71,7 +71,7 @@ describe('what ready means', () => {
     expect(checks(given)).toMatchObject(expected);
   });
 
-  it('takes commands and ports from the stack, and asks the agent for the former', () => {
+  it('takes commands and ports from the stack, and runs the commands through the agent', () => {
     const given = checks({ ready: { exec: [['uname', '-a']], tcp: [22, 80] } });
     expect(given).toEqual({ ...NOTHING, agentPings: 3, commands: [['uname', '-a']], ports: [22, 80] });
   });

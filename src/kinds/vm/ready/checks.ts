@@ -41,7 +41,7 @@ const USUAL_PINGS = 3;
 /** Where Talos listens for its own API. */
 const TALOS_PORT = 50_000;
 
-/** `timeoutMs` is that of the rollout, for VMs without one of their own. */
+/** `timeoutMs` is that of the rollout, for VMs that set none. */
 export function readyChecks({ guest, ready = {} }: VmFields, timeoutMs: number): ReadyChecks {
   const commands = (ready.exec ?? []).flatMap(toCommand);
   const needsAgent =
@@ -73,7 +73,7 @@ export function readyTarget(
   return { address, vmid: vm.vmid, node: vm.node, nics, managedNic: managedNic(fields, Object.keys(vm.macs)) };
 }
 
-/** The first NIC that the stack gives addresses to, else the first it mentions, else the first there is. */
+/** The first NIC that the stack gives addresses to, else the first it mentions, else the first of the VM. */
 export function managedNic({ nics = {} }: Pick<VmFields, 'nics'>, present: readonly string[]): string | undefined {
   const isDead = (slot: string) => nics[slot]?.remove === true || nics[slot]?.link_down === true;
   const bySlot = (slots: readonly string[]) =>

@@ -60,9 +60,9 @@ const AGENT_SERVICE_STATE = ['systemctl', 'is-active', 'qemu-guest-agent'] as co
 export interface Looks {
   /** In the order in which they can succeed. */
   readonly looks: readonly Look[];
-  /** The one that costs Proxmox three seconds while the agent is silent. */
+  /** The question that occupies Proxmox for three seconds while the agent is silent. */
   readonly firstQuestion: Look | undefined;
-  /** Whether the VM runs, and with an agent that could answer. */
+  /** Whether the VM runs, and has an agent that could answer. */
   readonly running: Look;
   /** Whether the guest is still up. */
   readonly pulse: Look;
@@ -79,7 +79,7 @@ export function looksFor(deps: LookDeps): Looks {
     asksAgent ? agentLook(deps, guest) : running,
     ...(asksAgent || needsAddress(deps) ? [addressLook(deps, guest)] : []),
     ...(checks.osInfo ? [osInfoLook(deps, guest)] : []),
-    // All of these are answers of the agent too, so often none is left to wait for.
+    // All of these are answers of the agent, too, so often no extra ping is needed.
     ...(asksAgent ? [answersLook(deps, guest)] : []),
     ...checks.ports.map((port) => portLook(deps, guest, port, 'always')),
     ...checks.portsIfAddressed.map((port) => portLook(deps, guest, port, 'if addressed')),
@@ -110,14 +110,14 @@ function agentLook(deps: LookDeps, guest: GuestObserved): Look {
     try {
       guest.interfaces = await askInterfaces(deps, guest);
     } catch (error) {
-      // An agent that refuses the question is there; the look for the address reports what it says.
+      // An agent that refuses the question is running; the look for the address reports what it says.
       if (!hasCode(error, 'SERVER_FAULT')) throw error;
     }
     return undefined;
   });
 }
 
-/** Without pauses: whether it lasts is checked by `settle`. */
+/** Without pauses: `settle` checks whether it lasts. */
 function answersLook(deps: LookDeps, guest: GuestObserved): Look {
   const { agentPings } = deps.checks;
   const awaited = agentPings === 1 ? AN_ANSWER : `${AN_ANSWER} ${agentPings} times in a row`;

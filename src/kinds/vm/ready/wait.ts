@@ -1,8 +1,8 @@
 /**
  * Waits until a started VM is ready: makes each check in turn until all of them hold, then once more after they have
- * settled. The wait has a time limit on the injected clock and spares the server: each question to a silent agent costs
- * Proxmox 3 s of one of its three workers, so the agent is asked once its guest shows signs of life, and pauses grow while
- * nothing changes. The client limits how many agents are asked at once.
+ * settled. The wait has a time limit on the injected clock and keeps the load on the server low: each question to a
+ * silent agent occupies one of Proxmox's three workers for 3 s, so the agent is asked once its guest shows signs of
+ * life, and pauses grow while nothing changes. The client limits how many agents are asked at once.
  */
 import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
 import { isCanceled } from '../../../base/errors.ts';
@@ -79,13 +79,13 @@ class Wait {
   readonly #target: ReadyTarget;
   readonly #checks: ReadyChecks;
   readonly #startedAt: number;
-  /** When something last came true. */
+  /** When a condition last became true. */
   #movedAt: number;
   #stoppedSince: number | undefined;
   #hasSign = false;
   /** A question has found the agent silent. */
   #wasSilent = false;
-  /** Whether a silent agent was once taken as a reason to check that the VM runs. */
+  /** Whether a silent agent has already led to a check that the VM runs. */
   #isChecked = false;
   #lastMiss: Miss | undefined;
   #misses = 0;

@@ -69,7 +69,7 @@ function scenes({ nodes: most, members }: Sizes): fc.Arbitrary<Scene> {
 const forAll = (sizes: Sizes, numRuns: number, check: (scene: Scene) => void) =>
   fc.assert(fc.property(scenes(sizes), check), { numRuns });
 
-/** How an assignment does: VMs that break a rule, and the squares of the groups over zones and nodes. */
+/** The score of an assignment: VMs that break a rule, and the squares of the groups over zones and nodes. */
 function scoreOf({ vms, estate }: Scene, nodes: readonly string[]): readonly number[] {
   const ledger = new PlacementLedger(estate);
   for (const [index, { vm }] of vms.entries()) ledger.put(vm, nodes[index] ?? '');
@@ -95,7 +95,9 @@ const isNotWorse = (a: readonly number[], b: readonly number[]) => {
 const assigned = ({ vms }: Scene, moves: ReturnType<typeof fewestMoves>['moves']) =>
   vms.map(({ vm, node }) => moves.findLast(({ address }) => address === vm.address)?.to ?? node);
 
-/** Every assignment that fewer moves than this lead to, each of a VM that has not moved, to a node that it fits on by then. */
+/**
+ * Every assignment that fewer moves than this reach, each of a VM that has not moved, to a node that it then fits on.
+ */
 function* fewer({ vms, estate }: Scene, most: number): Generator<readonly string[]> {
   const ledger = new PlacementLedger(estate);
   const nodes = vms.map(({ vm, node }) => {
@@ -136,7 +138,7 @@ describe('rebalancing', () => {
     });
   });
 
-  it('is done after one run: the second one moves nothing', () => {
+  it('finishes in one run: a second one moves nothing', () => {
     forAll({ nodes: 5, members: 6 }, 400, (scene) => {
       const { moves, isPartial } = fewestMoves(scene.vms, scene.estate);
       const nodes = assigned(scene, moves);
@@ -146,7 +148,7 @@ describe('rebalancing', () => {
     });
   });
 
-  it('reaches what it reaches with the fewest moves', () => {
+  it('reaches its result with the fewest moves', () => {
     forAll({ nodes: 3, members: 3 }, 600, (scene) => {
       const { moves } = fewestMoves(scene.vms, scene.estate);
       if (moves.length === 0) return;
@@ -159,7 +161,7 @@ describe('rebalancing', () => {
     });
   });
 
-  it('leaves a group alone that is as even as it can be', () => {
+  it('leaves a group alone if it is as even as possible', () => {
     forAll({ nodes: 4, members: 5 }, 300, (scene) => {
       const before = scoreOf(
         scene,

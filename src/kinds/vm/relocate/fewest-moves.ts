@@ -28,7 +28,7 @@ export interface Balance {
   readonly moves: readonly Move[];
   /** VMs that still break a rule, because they fit nowhere else or must stay. */
   readonly left: readonly { readonly address: string; readonly node: string; readonly broken: readonly string[] }[];
-  /** VMs stand in each other's way: once these moves are done, more are possible. */
+  /** VMs block each other: once these moves are done, more are possible. */
   readonly isPartial: boolean;
 }
 
@@ -57,7 +57,7 @@ function improved(board: Board, { again }: { readonly again: boolean }): Move[] 
   }
 }
 
-/** A search for fewer moves gives up after so many; then the moves found so far count. */
+/** A search for fewer moves stops after this many attempts; then the moves found so far count. */
 const MOST_POSITIONS = 3_000;
 
 interface Candidate {
@@ -83,7 +83,7 @@ class Board {
     for (const placed of vms) this.#put(placed, placed.node);
   }
 
-  /** The single move that improves most; of equal ones that of the smallest VM, then the first of the file. */
+  /** The single move that improves most; among equals that of the smallest VM, then the first in the file. */
   bestMove(except?: ReadonlySet<PlacedVm>): Candidate | undefined {
     let best: Candidate | undefined;
     for (const placed of this.#vms) {
@@ -120,7 +120,7 @@ class Board {
     return { moves, left, isPartial: this.bestMove() !== undefined };
   }
 
-  /** What a later move made needless goes back: first of all the largest, which would take longest. */
+  /** Undoes moves that a later move made needless, the largest first, because they would take longest. */
   takeBackNeedless(): void {
     const moved = this.#vms.filter((placed) => this.#at(placed) !== placed.node);
     for (const placed of moved.sort((a, b) => b.vm.memoryBytes - a.vm.memoryBytes)) {
@@ -219,7 +219,7 @@ class Board {
     return [after[0] - before[0], after[1] - before[1], after[2] - before[2]];
   }
 
-  /** Of the two nodes that a move concerns: nothing else changes by it. */
+  /** Of the two nodes of the move: nothing else changes. */
   #scoreOf({ group, rules }: PlacementVm, from: string, to: string): Score {
     const concerned = [...(this.#on.get(from) ?? []), ...(this.#on.get(to) ?? [])];
     const broken = concerned.filter((each) => this.#isBroken(each)).length;

@@ -55,7 +55,7 @@ function changeOf({ address, name, vm }: Resident, reason: string): Change {
   return { address, kind: 'update', name, node: vm.node, vmid: vm.vmid, reason, ...UNDETAILED };
 }
 
-/** Compared first: until the end no power state is recorded, so that a later run starts the VM if this one cannot. */
+/** Compared first: no power state is recorded until the end, so that a later run starts the VM if this one cannot. */
 function inAndOut(resident: Resident, steps: readonly Step[], context: RelocateContext): Step[] {
   const { address, desired: vm, recorded } = resident;
   if (!vm) return [...steps];
@@ -88,7 +88,7 @@ function copies(resident: Resident, target: string, { observed, targetStorage }:
   return parts.length > 0 ? [`local disks are copied to ${target}: ${parts.join(', ')}`] : [];
 }
 
-/** A disk that the file places on a storage, and that goes to another one. */
+/** A disk that moves to another storage than the file names. */
 function storageNotes(resident: Resident, { observed, targetStorage }: RelocateContext): string[] {
   if (targetStorage === undefined) return [];
   const disks = resident.desired?.fields.disks ?? {};

@@ -12,7 +12,7 @@ import { propertyOf } from '../config/parts.ts';
 import { taskName, unlockHint } from '../lock.ts';
 import type { VmObserved } from '../observed.ts';
 
-/** A VM of the stack, and what decides how it can be moved. */
+/** A VM of the stack, and the facts that decide how it can move. */
 export interface Mover {
   readonly vm: VmObserved;
   readonly ha: HaResource | undefined;
@@ -24,7 +24,7 @@ export interface Obstacle {
   /** Completes "VM 101 on pve1 …". */
   readonly what: string;
   readonly hint: Hint | string;
-  /** It is none while the VM is stopped. */
+  /** It does not apply while the VM is stopped. */
   readonly isLiveOnly?: true;
 }
 
@@ -38,12 +38,12 @@ export function obstaclesOf(mover: Mover, observed: Observed): Obstacle[] {
   ];
 }
 
-/** Whether the HA manager moves it; what is ignored is not managed. */
+/** Whether the HA manager moves it; it does not manage an ignored resource. */
 export function isManagedByHa({ ha }: Pick<Mover, 'ha'>): boolean {
   return ha !== undefined && ha.state !== 'ignored';
 }
 
-/** The lock of a migration is waited for: it may be ours, of a run that was interrupted. */
+/** The lock of a migration is no obstacle: it may belong to an interrupted run of ours, so the move waits for it. */
 function lockObstacle({ vmid, lock }: VmObserved, { locks }: Observed): Obstacle[] {
   if (lock === undefined || lock === 'migrate') return [];
   const held = locks.get(vmid);
@@ -113,7 +113,7 @@ const ENCRYPTED = [
   { key: 'intel-tdx', path: 'intel_tdx', name: 'Intel TDX' },
 ] as const;
 
-/** Entry of a resource mapping that a device uses, if it does. */
+/** The name of the resource mapping that a device uses, if any. */
 export function mappingOf(key: string, text: string): string | undefined {
   return /^(hostpci|usb)\d+$/.test(key) ? splitProperty(text).find((part) => part.key === 'mapping')?.value : undefined;
 }
@@ -166,7 +166,7 @@ function driveObstacles(mover: Mover, observed: Observed): Obstacle[] {
       return [
         {
           path,
-          what: `is a linked clone: ${key} (${file}) rests on ${volume.base.name}, which stays on this node.`,
+          what: `is a linked clone: ${key} (${file}) is based on ${volume.base.name}, which stays on this node.`,
           hint: advice`Move the disk to a storage that all nodes share, which makes it independent: ${setting(`disks.${key}.storage`, '…')}`,
         },
       ];

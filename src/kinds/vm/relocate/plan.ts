@@ -1,6 +1,6 @@
 /**
  * `drain` and `rebalance` as plans: which VMs of the stack move, where to and why, how each of them moves, and what
- * prevents it. Nothing but moves: what else the file says waits for an apply. Pure.
+ * prevents it. Only moves: other changes in the file wait for an apply. Pure.
  */
 
 import type { Diagnostic } from '../../../base/diagnostics.ts';
@@ -172,7 +172,7 @@ function leftBehind(resident: Resident, node: string, broken: readonly string[])
     ...new ProxwrightError({
       code: 'CANNOT_MOVE',
       where: whereOfResident(resident),
-      detail: `${resident.name} stays on ${node} although the rules for its place say otherwise: ${broken.join(' ')} ${problem ? problem.detail : 'No other node can take it now.'}`,
+      detail: `${resident.name} stays on ${node} although its placement rules say otherwise: ${broken.join(' ')} ${problem ? problem.detail : 'No other node can take it now.'}`,
       ...(problem?.hint && { hint: problem.hint }),
     }).diagnostic,
     severity: 'warning',
@@ -182,7 +182,7 @@ function leftBehind(resident: Resident, node: string, broken: readonly string[])
 const PARTIAL: Diagnostic = {
   ...new ProxwrightError({
     code: 'CANNOT_MOVE',
-    detail: 'Some VMs stand in each other’s way: more of them can move once these moves are done.',
+    detail: 'Some VMs block each other: more of them can move once these moves are done.',
     hint: 'Run the command again afterwards.',
   }).diagnostic,
   severity: 'warning',

@@ -21,11 +21,11 @@ export interface Resident extends Mover {
   readonly address: Address;
   readonly name: string;
   readonly recorded: VmRecord;
-  /** Undefined where it has left the file. */
+  /** Undefined if it left the file. */
   readonly desired: ResolvedVm | undefined;
   /** Nodes that the file allows; for a VM that has left the file, the one it is on. */
   readonly nodes: readonly string[];
-  /** Without its sites, which depend on what is asked for. */
+  /** Without its sites, which depend on the command. */
   readonly placement: Omit<PlacementVm, 'sites'>;
   /** It is shut down for the move, and started after it. */
   readonly restarts: boolean;

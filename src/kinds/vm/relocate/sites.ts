@@ -1,4 +1,6 @@
-/** The nodes that a VM could move to: what it takes there, or why it cannot go there; and the room that is left. Pure. */
+/**
+ * The nodes that a VM could move to: what it needs there, or why it cannot go there; and the room that is left. Pure.
+ */
 
 import type { RelocateContext } from '../../kind.ts';
 import type { GuestRow, Observed } from '../../observed.ts';
@@ -69,7 +71,7 @@ function directoryRefusals({ vm }: Mover, node: string, { directories }: Observe
   });
 }
 
-/** Nodes and storages with the room they have when these VMs, which run or not, are not counted. */
+/** Nodes and storages with the room they have without these VMs, running or not. */
 export function estateWithout(
   movers: readonly Mover[],
   { stack, observed }: Pick<RelocateContext, 'stack' | 'observed'>,
@@ -88,7 +90,7 @@ export function estateWithout(
   return { nodes, residents: [], rooms: roomsOf(observed) };
 }
 
-/** What a running guest may use at most: what it uses right now says little about tomorrow. */
+/** The most that a running guest may use: its present use says little about tomorrow. */
 const memoryOf = ({ running, memoryBytes = 0 }: GuestRow) => (running ? memoryBytes : 0);
 
 /** Thin storage may be overcommitted; only what certainly does not fit is refused. */

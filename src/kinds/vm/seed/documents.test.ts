@@ -12,7 +12,7 @@ const USER_DATA = '#cloud-config\npackages:\n  - htop # with a comment\n';
 function source(fields: object, secrets: SeedSource['secrets'], macs: SeedSource['macs'] = {}): SeedSource {
   const parsed: VmFields = vmFieldsSchema.parse({ name: 'web-1', node: 'pve1', guest: 'cloud-init', ...fields });
   const seed = seedFieldsOf(parsed);
-  if (!seed) throw new Error('these fields ask for no seed');
+  if (!seed) throw new Error('these fields need no seed');
   return { fields: seed, macs, uuid: UUID, secrets };
 }
 
@@ -279,7 +279,7 @@ describe('user-data that its guest would ignore', () => {
     ['cloud-init', '## template: jinja\n#cloud-config\n'],
     ['cloud-init', 'Content-Type: multipart/mixed; boundary="x"\n'],
     ['plain', 'anything'],
-  ] as const)('is no problem otherwise: %s, %j', (guest, text) => {
+  ] as const)('is not reported otherwise: %s, %j', (guest, text) => {
     expect(userDataProblem(guest, text)).toBeUndefined();
   });
 });

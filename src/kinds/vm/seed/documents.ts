@@ -1,6 +1,7 @@
 /**
- * A seed: the volume with custom cloud-init files, and what is in them. Its name is derived from its contents, so changed
- * contents are another file. Everybody who may list the storage sees the name, so it must not help to guess the contents.
+ * A seed: the volume with custom cloud-init files, and what is in them. Its name is derived from its contents, so
+ * changed contents are another file. Any user who may list the storage sees the name, so it must not help to guess the
+ * contents.
  */
 
 import { createHash } from 'node:crypto';
@@ -81,7 +82,7 @@ export function seedDocuments(source: SeedSource): SeedDocuments {
 
 function usersOf({ fields, uuid, secrets }: SeedSource): SeedDocuments & { readonly 'user-data': string } {
   const own = secrets.user_data?.reveal();
-  // Talos has no accounts; with this first line it knows that there is no machine configuration.
+  // Talos has no accounts; this first line tells it that there is no machine configuration.
   if (fields.guest === 'talos') return { 'user-data': own ?? '#cloud-config\n' };
   const password = secrets.password && passwordHash(secrets.password.reveal(), uuid);
   if (own !== undefined) return { 'user-data': own, 'vendor-data': cloudConfig(fields, password, fields.upgrade) };
@@ -171,7 +172,7 @@ function networkConfig({ guest, nics, dns }: SeedFields, macs: Macs): object | u
   const hasDns = (dns?.servers ?? []).length > 0 || dns?.domain !== undefined;
   // Talos requires the file, and without NICs in it still uses DHCP on all of them.
   if (guest !== 'talos' && given.length === 0 && !hasDns) return undefined;
-  // Two names for the same: some renderers of cloud-init accept only one, and Talos only the other.
+  // Two names for the same type: some renderers of cloud-init accept only one, and Talos only the other.
   const dhcp6 = guest === 'talos' ? 'ipv6_dhcpv6-stateful' : 'dhcp6';
   const card = (slot: string, nic: Nic) => cardOf(slot, nic, macs, dhcp6);
   // A file without NICs would leave the guest without a network.

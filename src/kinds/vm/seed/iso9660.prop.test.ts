@@ -14,7 +14,7 @@ const content = fc.oneof(
 const files = fc.uniqueArray(fc.record({ name, bytes: content }), { selector: (file) => file.name, maxLength: 80 });
 
 describe('any volume', () => {
-  it('gives back the files it was made of, under both kinds of names', () => {
+  it('returns the files it was created from, under both kinds of names', () => {
     fc.assert(
       fc.property(
         files,

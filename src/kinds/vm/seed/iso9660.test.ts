@@ -38,7 +38,7 @@ describe('a volume', () => {
     ]);
   });
 
-  it('keeps short names distinct that would be the same', () => {
+  it('keeps short names distinct that would otherwise be equal', () => {
     const files = ['user-data.yaml', 'user_data.yaml', 'user.data.yml'].map((name) => ({ name, bytes: Buffer.of(1) }));
     expect(readIso(writeIso({ label: 'x', at: AT, files }), 'short').files.map(({ name }) => name)).toEqual([
       'USER_DA1.YAM;1',
@@ -103,7 +103,7 @@ const TOOLS: Readonly<Record<string, { readonly probe: readonly string[]; readon
 };
 
 describe('read back by other programs', () => {
-  it.each(Object.keys(TOOLS))('a volume has what was put into it: %s', async (title) => {
+  it.each(Object.keys(TOOLS))('a volume returns the files that were put into it: %s', async (title) => {
     const tool = TOOLS[title];
     if (!tool) throw new Error('no such tool');
     const [program = '', ...args] = tool.probe;

@@ -10,7 +10,7 @@ describe('a hashed password', () => {
       'x4ZDBtjHgmbg9rn4Vb1fSMZiizVRNbShLJqgaPv50Y2N/aBm8PL7OS41w3yUX.WZgefIXTTEgxKvagqsACbvX1',
     ],
     ['pässwörd', './ABxyz', 'RTCt9TrAGQkCDn4Xm.hNZoeXgUrxs3Kz.zZxjCJN.cnkjf3OI8DIa2.93TUwWT9cWxL8QU3tH7Z/aFIPDKfTH0'],
-  ])('of %j and %s is what openssl passwd -6 makes of them', (password, salt, hash) => {
+  ])('of %j and %s equals the output of openssl passwd -6', (password, salt, hash) => {
     expect(sha512Crypt(password, salt)).toBe(`$6$${salt}$${hash}`);
   });
 

@@ -20,16 +20,16 @@ describe('the slot of custom cloud-init files', () => {
   it.each([
     ['the first that is free', {}, {}, 'ide2'],
     ['not one that the VM uses', { ide2: 'local:iso/x.iso,media=cdrom' }, {}, 'ide0'],
-    ['not one that the file wants for something else', {}, { disks: { ide2: { iso: 'local:iso/x.iso' } } }, 'ide0'],
+    ['not one that the file uses for something else', {}, { disks: { ide2: { iso: 'local:iso/x.iso' } } }, 'ide0'],
     ['that of Proxmox’s own drive', { ide0: 'tank:vm-1-cloudinit,media=cdrom' }, {}, 'ide0'],
     [
-      'that of the documents before',
+      'that of the previous documents',
       { ide0: 'tank:vm-1-cloudinit,media=cdrom', sata3: 'local:iso/proxwright-web-0123.iso,media=cdrom' },
       {},
       'sata3',
     ],
     [
-      'not that of the documents before, if the file gives it to another medium',
+      'not that of the previous documents, if the file gives it to another medium',
       { ide2: 'local:iso/proxwright-web-0123.iso,media=cdrom' },
       { disks: { ide2: { iso: 'local:iso/x.iso' } } },
       'ide0',
@@ -38,19 +38,19 @@ describe('the slot of custom cloud-init files', () => {
     expect(seedSlot(fieldsOf(more), base(values))).toBe(slot);
   });
 
-  it('is the one that the file names, whatever is there', () => {
+  it('is the one that the file names, whatever occupies it', () => {
     const fields = fieldsOf({ cloud_init: { storage: 'local', slot: 'sata1', user_data: { text: 'told' } } });
     expect(seedSlot(fields, base({ ide2: 'tank:vm-1-cloudinit,media=cdrom' }))).toBe('sata1');
   });
 });
 
 describe('the place of custom cloud-init files', () => {
-  it('is nowhere where there are none', () => {
+  it('is undefined if there are none', () => {
     const fields = fieldsOf({ cloud_init: { storage: 'tank' } });
     expect(seedPlace({ fields, secrets: new Map(), base: base(), uuid: UUID })).toBeUndefined();
   });
 
-  it('displaces a drive of Proxmox’s in another slot, and takes its place where it may', () => {
+  it('displaces Proxmox’s drive in another slot, and takes its slot if allowed', () => {
     const drive = { ide2: 'tank:vm-1-cloudinit,media=cdrom' };
     const named = fieldsOf({ cloud_init: { storage: 'local', slot: 'ide0', user_data: { text: 'told' } } });
     expect(seedPlace({ fields: named, secrets: told('a'), base: base(drive), uuid: UUID })).toMatchObject({
@@ -74,14 +74,14 @@ describe('the place of custom cloud-init files', () => {
   });
 
   it.each([
-    ['the VM is not there', { uuid: undefined }],
+    ['the VM does not exist', { uuid: undefined }],
     ['its card has no MAC address yet', { base: base() }],
     ['the document was not read', { secrets: new Map() }],
-  ])('is only said to come while %s', (_, subject) => {
+  ])('is only announced while %s', (_, subject) => {
     expect(fileOf(subject)).toBe(COMING);
   });
 
-  it('is known where the file gives the MAC address', () => {
+  it('is known if the file sets the MAC address', () => {
     expect(fileOf({ fields: withCard('BC:24:11:00:00:02'), base: base() })).not.toBe(COMING);
   });
 
@@ -101,7 +101,7 @@ describe('the place of custom cloud-init files', () => {
     expect(fileOf({ recordedVolume })).not.toBe(recordedVolume);
   });
 
-  it('has a digest of the documents, and of nothing that comes into being with the VM', () => {
+  it('has a digest of the documents, and of nothing that is known only once the VM exists', () => {
     const digestOf = (subject: object) =>
       seedPlace({ fields: withCard(), secrets: told('a'), base: base(), uuid: undefined, ...subject })?.digest;
     expect(digestOf({ uuid: UUID, base: base({ net0: MAC }) })).toBe(digestOf({}));

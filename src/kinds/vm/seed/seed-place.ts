@@ -50,7 +50,7 @@ export function seedSlot({ cloud_init, disks = {} }: VmFields, base: ReadonlyMap
   const drives = drivesOf(base);
   const ours = heldSeed(base);
   const theirs = drives.find(({ kind }) => kind === 'cloud-init');
-  // A slot that the file gives to another medium is not theirs any more.
+  // A slot that the file gives to another medium is no longer available.
   const taken = [ours, theirs].find((drive) => drive && !(drive.key in disks));
   const isEmpty = (slot: string) => drives.find(({ key }) => key === slot)?.file === 'none';
   const free = CLOUD_INIT_SLOTS.find((slot) => !(slot in disks) && (!base.has(slot) || isEmpty(slot)));

@@ -15,7 +15,7 @@ const FIELDS = vmFieldsSchema.parse({
 
 function source(): SeedSource {
   const fields = seedFieldsOf(FIELDS);
-  if (!fields) throw new Error('these fields ask for no seed');
+  if (!fields) throw new Error('these fields need no seed');
   const secrets = { user_data: new Secret('#cloud-config\n'), password: new Secret('$6$salt$hash') };
   return { fields, macs: {}, uuid: 'one', secrets };
 }
@@ -57,7 +57,7 @@ describe('a seed', () => {
   });
 });
 
-describe('what plans know of a seed', () => {
+describe('the part of a seed that plans contain', () => {
   it('is neither a file nor a reference to one', () => {
     const text = JSON.stringify(seedFieldsOf(FIELDS));
     expect(text).not.toMatch(/hunter2|PW/);

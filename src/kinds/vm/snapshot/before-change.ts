@@ -18,7 +18,7 @@ interface SnapshotPolicy {
 
 const DEFAULT: SnapshotPolicy = { keep: 3, memory: false };
 
-/** Undefined where the file wants none. */
+/** Undefined if the file asks for none. */
 export function snapshotPolicy({ snapshot }: Pick<VmFields, 'snapshot'>): SnapshotPolicy | undefined {
   if (snapshot === undefined || snapshot === 'never') return undefined;
   if (snapshot === 'before_change') return DEFAULT;
@@ -35,7 +35,7 @@ interface Guarded {
   readonly notes: readonly string[];
 }
 
-/** The steps of a change, after the snapshot that the file asks for. */
+/** The steps of a change, preceded by the snapshot that the file asks for. */
 export function guarded(
   input: VmPlanInput,
   recorded: VmRecord,

@@ -59,7 +59,7 @@ function diskReason(drive: Drive, type: string | undefined): string[] {
   if (format === 'qcow2') return [];
   const what = `${drive.key} (${drive.file})`;
   if (type === undefined) return [`${what} may be the reason: the token may not read its storage.`];
-  if (OF_FILES.has(type)) return [`${what} is a ${format ?? 'raw'} file; of files only qcow2 has snapshots.`];
+  if (OF_FILES.has(type)) return [`${what} is a ${format ?? 'raw'} file; among file formats only qcow2 has snapshots.`];
   if (type === 'lvm') return [`${what} is on LVM without thin provisioning; there only qcow2 volumes have snapshots.`];
   return [`${what} is on a storage of type ${type}, which has no snapshots.`];
 }
@@ -119,7 +119,7 @@ interface HeldDisk {
   readonly address: string;
   readonly vm: VmObserved;
   readonly slot: string;
-  /** What the file wants with it. */
+  /** What the file does with it. */
   readonly what: 'moved' | 'removed';
   readonly names: readonly string[];
   readonly where: Where;

@@ -1,6 +1,6 @@
 /**
- * `snapshot create`, `snapshot delete` and `rollback` as plans: which VMs of the stack they concern, what happens to each,
- * and what prevents it. Nothing else: what the file says waits for an apply. Pure.
+ * `snapshot create`, `snapshot delete` and `rollback` as plans: which VMs of the stack they concern, what happens to
+ * each, and what prevents it. Nothing else: changes in the file wait for an apply. Pure.
  */
 import { type Address, kindOf } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
@@ -98,7 +98,7 @@ function nothingThere(): Diagnostic {
 
 type Creation = Extract<SnapshotContext['request'], { kind: 'create' }>;
 
-/** VMs that have it already are left out: an interrupted command is resumed by typing it again. */
+/** VMs that have it already are left out: repeating an interrupted command resumes it. */
 function creations(
   subjects: readonly Subject[],
   { name, memory, description }: Creation,

@@ -1,4 +1,4 @@
-/** What a rollback does to one VM: what goes back, what is lost, what stays behind, and what prevents it. Pure. */
+/** What a rollback does to one VM: what is restored, what is lost, what stays behind, and what prevents it. Pure. */
 
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -50,7 +50,7 @@ function refused({ address, vm }: Subject, detail: string, hint: ReturnType<type
   }).diagnostic;
 }
 
-/** Rule [source pve-guest-common AbstractConfig.pm snapshot_rollback]: Proxmox refuses it too. */
+/** Rule [source pve-guest-common AbstractConfig.pm snapshot_rollback]: Proxmox refuses it, too. */
 function incomplete(subject: Subject, { name, state }: Snapshot): Diagnostic[] {
   if (state === undefined) return [];
   return [
@@ -62,7 +62,10 @@ function incomplete(subject: Subject, { name, state }: Snapshot): Diagnostic[] {
   ];
 }
 
-/** The uuid comes from the snapshot. One that is older than the record of the VM would make a stranger of it. */
+/**
+ * The uuid comes from the snapshot. After a rollback to one that is older than the record, Proxwright would no longer
+ * recognise the VM.
+ */
 function otherIdentity(subject: Subject, { name }: Snapshot, config: Config): Diagnostic[] {
   const { address, vm, recorded } = subject;
   const uuid = propertyOf('smbios1', config.get('smbios1')).get('uuid');
@@ -70,16 +73,16 @@ function otherIdentity(subject: Subject, { name }: Snapshot, config: Config): Di
   return [
     refused(
       subject,
-      `in its snapshot ${name} it has ${uuid === undefined ? 'no uuid' : `the uuid ${uuid}`}, and Proxwright knows it as ${recorded.uuid}. The snapshot is older than that identity, so the VM would not be recognised afterwards.`,
+      `in its snapshot ${name} it has ${uuid === undefined ? 'no uuid' : `the uuid ${uuid}`}, and the state records ${recorded.uuid}. The snapshot is older than that identity, so the VM would not be recognised afterwards.`,
       advice`Roll it back on ${vm.node} (${nodeCommand('qm rollback', [vm.vmid, name])}), then take it over again: ${command('import', address, vm.vmid, '--accept-identity')}`,
     ),
   ];
 }
 
 /**
- * Rule [source pve-storage ZFSPoolPlugin.pm and LVMPlugin.pm volume_rollback_is_possible]: there only the newest snapshot of
- * a volume. Whether a directory keeps snapshots as a chain of files cannot be read; there Proxmox refuses by itself, before
- * it stops the VM.
+ * Rule [source pve-storage ZFSPoolPlugin.pm and LVMPlugin.pm volume_rollback_is_possible]: these storages restore only
+ * the newest snapshot of a volume. Whether a directory keeps snapshots as a chain of files cannot be read; there
+ * Proxmox refuses by itself, before it stops the VM.
  */
 function newerSnapshots(
   subject: Subject,
@@ -102,7 +105,7 @@ function newerSnapshots(
   return [
     refused(
       subject,
-      `its storage goes back only to the newest snapshot, and ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} newer than ${name}.`,
+      `its storage can restore only the newest snapshot, and ${names.join(', ')} ${names.length === 1 ? 'is' : 'are'} newer than ${name}.`,
       advice`Delete the newer ones first, the newest before the others: ${command('snapshot delete', newest, '--only', subject.address)}`,
     ),
   ];
@@ -127,7 +130,7 @@ function planOf(
     ...(ends && desired ? [readyStep(desired, stack.rollout.timeouts.readyMs)] : []),
   ];
   const notes = [
-    'what its disks got since then is lost; snapshots that are newer stay',
+    'data written to its disks since then is lost; newer snapshots stay',
     ...powerNotes(subject, snapshot, startsAgain),
     ...keyNotes(config, vm.current),
     ...diskNotes(config, vm.current),
@@ -147,7 +150,7 @@ function printTime(at: number): string {
 }
 
 function powerNotes({ vm }: Subject, { hasMemory }: Snapshot, startsAgain: boolean): string[] {
-  const stop = vm.running ? ['Proxmox stops it at once, without a shutdown of the guest'] : [];
+  const stop = vm.running ? ['Proxmox stops it immediately, without shutting the guest down'] : [];
   const then = hasMemory
     ? ['it runs afterwards, with the memory of the snapshot']
     : vm.running && !startsAgain
@@ -159,7 +162,7 @@ function powerNotes({ vm }: Subject, { hasMemory }: Snapshot, startsAgain: boole
 /** Names only: a value may be a secret. */
 function keyNotes(then: Config, now: Config): string[] {
   const changed = differingKeys(then, now);
-  return changed.length > 0 ? [`settings that go back: ${changed.join(', ')}`] : [];
+  return changed.length > 0 ? [`settings that are restored: ${changed.join(', ')}`] : [];
 }
 
 /** Rule [recorded snapshots-tree]: a disk that the snapshot does not know becomes unused and keeps its data. */
@@ -168,7 +171,7 @@ function diskNotes(then: Config, now: Config): string[] {
   return drivesOf(now).flatMap((drive) => {
     if (known.has(drive.file)) return [];
     if (drive.kind === 'cloud-init')
-      return [`the cloud-init drive ${drive.key} is removed; the next apply makes it again`];
+      return [`the cloud-init drive ${drive.key} is removed; the next apply creates it again`];
     if (drive.kind !== 'disk') return [];
     return [
       `${drive.key} (${describeVolume(drive)}) is not in the snapshot: it is detached, and its volume stays as an unused disk with its data`,

@@ -1,4 +1,4 @@
-/** Snapshots of a VM: what their names may be, what is read of them, and which of them Proxwright took. */
+/** Snapshots of a VM: the rules for their names, what is read about them, and which of them Proxwright took. */
 import type { Instant } from '../../../base/clock.ts';
 import type { SnapshotEntry } from '../../../pve/index.ts';
 import { OWNERSHIP_PREFIX } from '../identity.ts';
@@ -58,7 +58,7 @@ export function markOf(description: string): SnapshotMark | undefined {
   return { why: why === 'asked' ? 'asked' : 'before_change', stack, address, run };
 }
 
-/** What its user wrote. */
+/** The part that the user wrote. */
 export function textOf(description: string): string {
   return markOf(description) ? description.trimEnd().split('\n').slice(0, -1).join('\n') : description;
 }
@@ -79,7 +79,7 @@ export function isAutomatic({ name, description }: Pick<Snapshot, 'name' | 'desc
 const NOT_COMPARED =
   /^(digest|description|parent|lock|snaptime|snapstate|vmstate|machine|runningmachine|runningcpu|running-nets-host-mtu|vmgenid|unused\d+)$/;
 
-/** What a rollback changes, or has left different. */
+/** What a rollback changes, or failed to restore. */
 export function differingKeys(then: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
   const keys = [...new Set([...then.keys(), ...now.keys()])].filter((key) => !NOT_COMPARED.test(key));
   return keys.filter((key) => then.get(key) !== now.get(key)).sort();

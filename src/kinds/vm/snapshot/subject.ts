@@ -1,4 +1,4 @@
-/** A VM that a command about snapshots is for, and what its plans say in the same words. Pure. */
+/** A VM that a snapshot command selects, and the messages that those commands share. Pure. */
 import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -15,7 +15,7 @@ export interface Subject {
   readonly name: string;
   readonly vm: VmObserved;
   readonly recorded: VmRecord;
-  /** Undefined where it has left the file. */
+  /** Undefined if it left the file. */
   readonly desired: ResolvedVm | undefined;
   readonly snapshots: VmSnapshots;
 }
@@ -33,7 +33,7 @@ export function unfinished(address: Address, name: string): Diagnostic {
   }).diagnostic;
 }
 
-/** No VM that the command selects has it, or one of them has not. */
+/** At least one selected VM does not have the snapshot. */
 export function noSuch(name: string, subjects: readonly Pick<Subject, 'address' | 'snapshots'>[]): Diagnostic {
   const known = [...new Set(subjects.flatMap(({ snapshots }) => snapshots.list.map((each) => each.name)))];
   const guess = closest(name, known);

@@ -45,7 +45,7 @@ export function vmFieldsArbitrary(site: VmSite): fc.Arbitrary<VmFields> {
     });
 }
 
-/** Some of what the VM will have, in some order; often none, so that the template's own stays. */
+/** Some devices that the VM will have, in some order; often none, so that the template's order stays. */
 function bootOrder({ values }: VmSite, input: VmFieldsInput): fc.Arbitrary<string[] | undefined> {
   const slots = { ...input.disks, ...input.nics };
   const inherited = [...values.keys()].filter((key) => /^(scsi|virtio|sata|ide|net)\d+$/.test(key) && !(key in slots));
@@ -240,7 +240,7 @@ function machineFields({ values, storages, imports }: VmSite) {
       ...(random && { rng: random[0], rng_limit: random[1] }),
       ...(board && machineOptions(...board)),
       ...(firmware && { bios: firmware[0] }),
-      // One that the template has is what it is; a new one needs the firmware that reads it.
+      // One that the template has stays as it is; a new one needs the firmware that reads it.
       ...(firmware?.[0] === 'ovmf' && !values.has('efidisk0') && { efi: firmware[1] }),
       ...(state && !values.has('tpmstate0') && { tpm: state }),
     }));
@@ -258,7 +258,7 @@ function machineOptions(
 function cloudInit({ values, storages, snippets }: VmSite) {
   const hasDrive = drivesOf(values).some((drive) => drive.kind === 'cloud-init');
   const isFree = (slot: string) => !values.has(slot);
-  // sata4 and sata5 are left to us by the generator of disks.
+  // The generator of disks leaves sata4 and sata5 free.
   const slot = fc.constantFrom(...['sata5', 'sata4'].filter(isFree));
   const given = fc.record(
     {

@@ -73,7 +73,7 @@ function otherValue(key: string, text: string, desired: string): string | undefi
   return candidates.find((each) => each !== desired && compareConfigValue(key, desired, each) === 'different');
 }
 
-/** One sub-key changed; of a disk perhaps its volume. */
+/** With one sub-key changed; for a disk perhaps its volume. */
 function otherPart(key: string, field: DesiredField, text: string): string | undefined {
   const [part = ''] = field.parts;
   const [value, format] = [propertyOf(key, text), formatOfKey(key)];
@@ -91,7 +91,7 @@ function otherPart(key: string, field: DesiredField, text: string): string | und
       return printPropertyOf(key, value.with('size', '1M'));
     case 'import-from':
       return undefined;
-    // More than was asked for is no difference.
+    // More than desired is no difference.
     case 'ms-cert':
       return field.value === '2011' ? undefined : printPropertyOf(key, value.with(part, '2011'));
     default: {

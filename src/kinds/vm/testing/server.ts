@@ -1,7 +1,8 @@
 /**
- * A stand-in for the server in tests of the pure core: takes a write and answers the configuration as Proxmox would keep
- * it: volumes named, drives and cards re-printed, tags sorted, defaults left alone, a CD drive appended to the boot order.
- * The simulator does all of this faithfully; it lives above this folder, so these tests have a small one of their own.
+ * A stand-in for the server in tests of the pure core: takes a write and answers the configuration as Proxmox would
+ * keep it: volumes named, drives and cards re-printed, tags sorted, defaults left alone, a CD drive appended to the
+ * boot order. The simulator does all of this faithfully; it lives above this folder, so these tests have their own
+ * small one.
  */
 import { Secret } from '../../../base/secret.ts';
 import {
@@ -36,7 +37,7 @@ export function observedVm(values: Values, more: Partial<VmObserved> = {}): VmOb
   };
 }
 
-/** A stopped VM after the write: everything holds at once. */
+/** A stopped VM after the write: everything takes effect immediately. */
 export function afterWrite(values: Values, write: ConfigWrite): Map<string, string> {
   const result = new Map(values);
   let order = bootDevices(values);

@@ -1,4 +1,4 @@
-/** Sub-keys that a later release of Proxmox may bring: random ones, in every property string of a configuration. */
+/** Sub-keys that a later release of Proxmox may add: random ones, in every property string of a configuration. */
 import fc from 'fast-check';
 import { formatOfKey } from '../../../pve/wire/index.ts';
 import { printPropertyOf, propertyOf } from '../config/parts.ts';
@@ -32,7 +32,7 @@ export function withUnknownParts(values: ReadonlyMap<string, string>): fc.Arbitr
   return (keys.length === 0 ? fc.constant([]) : parts).map((all) => ({ values: withParts(values, all), parts: all }));
 }
 
-/** A property string with fields for its sub-keys; of other keys a field says everything. */
+/** A property string with fields for its sub-keys; for other keys a field is the whole value. */
 function hasParts(key: string): boolean {
   const rows = rowsOfKey(key);
   const isWhole = rows.some(({ part, words }) => part === undefined && words !== 'removal');

@@ -18,7 +18,7 @@ import { createVm } from '../life/make.ts';
 import { forgetObserved, inRounds, knownVm, look, lookIfThere, patiently } from '../safety/look.ts';
 import { runTask } from '../safety/tasks.ts';
 
-/** For the VM that holds the disks of the one that a step is about. */
+/** A context for the VM that holds the disks of the step's VM. */
 export function besideHolder(context: ActionContext): ActionContext {
   return context.beside(keptAddress(context.address));
 }
@@ -31,7 +31,7 @@ export const holdDisks: Action<HoldInput> = async (context, { node, name, pool, 
   await createVm(holder, { node, name, ...choice, desired });
   const { holds } = knownVm(holder);
   if (!holds) await holder.learn({ holds: { name: of, volumes: {} } });
-  // Its line gets the uuid that only now is known; one that is used again may have lost its protection.
+  // Its ownership line gets the uuid, which is known only now; a reused holder may have lost its protection.
   await configure(holder, { desired });
 };
 
@@ -82,7 +82,7 @@ function hasDrive({ current, pending }: VmObserved, slot: string): boolean {
   return current.has(slot) || pending.has(slot);
 }
 
-/** A pending change is about a drive that leaves. */
+/** A pending change concerns a drive that leaves the VM. */
 async function revert(from: ActionContext, { node, vmid, digest }: VmObserved, slot: string): Promise<void> {
   await from.pve.node(node).vm(vmid).config.put({ revert: slot, digest }, { signal: from.signal });
   forgetObserved(from);
@@ -126,8 +126,8 @@ async function send(
 }
 
 /**
- * Removes the holder. Taking its protection away changes its digest: from then on Proxmox refuses every request of an earlier
- * run that would hand it a disk.
+ * Removes the holder. Removing its protection changes its digest: from then on Proxmox refuses every request of an
+ * earlier run that would hand it a disk.
  */
 export const unhold: Action<UnholdInput> = async (context, { destroysData }) => {
   const holder = besideHolder(context);

@@ -1,6 +1,7 @@
 /**
- * `vm.move-disk`: copies a disk to another storage or format, in a running VM without an interruption. Proxmox deletes the
- * source last. A source that it could not delete belongs to no drive any more, so it is looked for and named.
+ * `vm.move-disk`: copies a disk to another storage or format, in a running VM without an interruption. Proxmox deletes
+ * the source last. If Proxmox could not delete the source, no drive uses it any more, so the action looks for it and
+ * names it.
  */
 
 import { hasCode, isFamily, ProxwrightError } from '../../../../base/errors.ts';

@@ -29,7 +29,7 @@ export interface UnseedInput {
   readonly all?: true;
 }
 
-/** A seed has about ten kilobytes; only a storage that does not answer takes longer. */
+/** A seed has about ten kilobytes; only an unresponsive storage takes longer. */
 const TRANSFER_MS = 5 * 60_000;
 
 /** Afterwards the record's `seed` names the volume for the drive. Every NIC must exist before. */
@@ -96,7 +96,7 @@ async function send(context: ActionContext, file: SeedFile, filename: string, by
   await follow(context, upid, { what: `upload of ${volid}`, timeoutMs: TRANSFER_MS });
 }
 
-/** A file of this VM in a drive that nothing is recorded of. A clone may bring along that of another VM, under its name. */
+/** An unrecorded file of this VM in a drive. A clone may carry the file of another VM, under that VM's name. */
 function heldOf(vm: VmObserved, { name }: SeedFields): SeedFile | undefined {
   const own = [...heldVolumes(vm)].find((volid) =>
     new RegExp(`:iso/proxwright-${name}-[0-9a-f]{16}\\.iso$`).test(volid),

@@ -44,7 +44,7 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
     if (runs && stop === 'refuse') throw stillRunning(context, vm);
     await releaseFromHa(context, vm);
     if (runs && stop !== 'refuse') {
-      // A run that dies before the deletion leaves a VM that is off because of us: the next apply starts it or replaces it.
+      // A run that dies before the deletion leaves a VM that it stopped: the next apply starts or replaces it.
       const { power: _, ...lastApplied } = knownVm(context).lastApplied;
       await context.intend({ vmid: vm.vmid, node: vm.node, stop, sentAt: context.clock.now() }, { lastApplied });
       await switchOff(context, vm, stop);
@@ -58,8 +58,8 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
 }
 
 /**
- * With the disks of its configuration. Volumes that only carry its id are in no plan, so they stay, except those of a creation
- * that never finished: what a failed clone left behind is ours.
+ * With the disks of its configuration. Volumes that only carry its id are in no plan, so they stay, except after a
+ * creation that never finished: leftovers of a failed clone are ours.
  */
 async function remove(context: ActionContext, vm: VmObserved, { without }: DestroyInput): Promise<void> {
   const { node, vmid } = vm;
@@ -138,11 +138,11 @@ export function refuseHolding(context: ActionContext, vm: VmObserved, slots: rea
     code: 'DATA_KEPT',
     detail: `${vmName(vm)} still has ${first.slot} (${first.volume}), a disk that the stack keeps. It was not destroyed.`,
     where: { address: context.address },
-    hint: advice`Make a new plan: ${command('plan')}. It says what becomes of the disk.`,
+    hint: advice`Make a new plan: ${command('plan')}. It shows what happens to the disk.`,
   });
 }
 
-/** Protection may have been set, or the VM started again, after this run had stopped it. */
+/** Another client may have set protection, or started the VM again, after this run stopped it. */
 function soFar(context: ActionContext): string {
   return context.observed.acted
     ? 'It was not removed, but this run had already changed or stopped it.'

@@ -116,7 +116,10 @@ function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making
   return { node: job.node, vmid, nonce };
 }
 
-/** What follows a request: the VM is made, or nothing came of it and it is sent again with this id or another one. */
+/**
+ * The result of a request: the VM exists, or nothing was created and the request is sent again with this id or another
+ * one.
+ */
 type Next = 'made' | { readonly kind: 'same-id' | 'other-id'; readonly because: unknown };
 
 /** One request with its task and the read of the result. */
@@ -144,7 +147,7 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
   return 'made';
 }
 
-/** Stacks share templates, so those belong to no state. */
+/** Stacks share templates, so no state owns them. */
 function lineageOf({ lineage }: ActionContext, recipe: string | undefined): { lineage?: string | undefined } {
   return recipe === undefined ? { lineage } : {};
 }
@@ -203,7 +206,7 @@ function lostAfterSuccess(context: ActionContext, making: Making, occupant: stri
   const hint = advice`Make a new plan: ${command('plan')}.`;
   const made = `VM ${making.vmid} was created for ${context.address}`;
   if (occupant === 'free') {
-    const detail = `${made} and is gone again: another client removed it.`;
+    const detail = `${made} and no longer exists: another client removed it.`;
     return new ProxwrightError({ code: 'PLAN_STALE', detail, where, hint });
   }
   const why = `${made}, but the VM with this id does not carry our nonce (${making.nonce}): another client replaced it.`;

@@ -20,7 +20,7 @@ export const takeFrom: Action<TakeFromInput> = async (context, { from }) => {
   }
 };
 
-/** The VM was removed outside Proxwright; its record must not be taken for that of the new VM. */
+/** The VM was removed outside Proxwright; its record must not pass for that of the new VM. */
 export const forgetVm: Action<object> = async (context) => {
   await removeAllSeeds(context);
   await context.forget();
@@ -34,7 +34,7 @@ export const reserveId: Action<ReserveInput> = async (context, { node, name, giv
   await context.learn({ vmid, node, name, phase: 'creating', ...(given && { given }) });
 };
 
-/** The requested id, the one that the plan chose, or the lowest free one of this run. Proxmox still has the last word. */
+/** The requested id, the one that the plan chose, or the lowest free one of this run. Proxmox can still refuse it. */
 export async function chooseId(context: ActionContext, desired: IdChoice): Promise<number> {
   const { ids, address } = context;
   if (desired.vmid !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * A VM that is replaced while it runs: `vm.set-aside` records the old VM under an address of its own, so that the new one can be
- * made under the address of both, and `vm.remove-replaced` destroys the old one once the new one is ready.
+ * Create-first replacement: `vm.set-aside` records the old VM under a separate address, so that the new one can take
+ * the original address, and `vm.remove-replaced` destroys the old one once the new one is ready.
  */
 import { replacedAddress } from '../../../../base/address.ts';
 import { invariant } from '../../../../base/errors.ts';
@@ -8,7 +8,7 @@ import type { Action, ActionContext } from '../../../action.ts';
 import type { RemoveReplacedInput } from '../../steps.ts';
 import { destroyVm } from './destroy.ts';
 
-/** For the old VM of the one that a step is about. */
+/** A context for the old VM of the step's VM. */
 export function besideReplaced(context: ActionContext): ActionContext {
   return context.beside(replacedAddress(context.address));
 }

@@ -1,4 +1,4 @@
-/** Waiting for the lock of a VM only while a task may hold it, and naming that task. */
+/** Waits for the lock of a VM only while a task may hold it, and names that task. */
 import { hasCode, isCanceled, ProxwrightError, toDiagnostic } from '../../../../base/errors.ts';
 import { advice, setting } from '../../../../base/hint.ts';
 import { printDuration } from '../../../../base/values/units.ts';
@@ -50,8 +50,8 @@ export class LockWatch {
   }
 
   /**
-   * Throws if no task explains the lock, now and some seconds later. `isOwnTask`: if the lock has a task at all, then one of
-   * ours, which the token always sees.
+   * Throws if no task explains the lock, now and some seconds later. `isOwnTask`: only a task of ours, which the token
+   * always sees, can hold this lock.
    */
   async refuseStale(vm: LockedVm, { isOwnTask = false } = {}): Promise<void> {
     const { address, clock, signal } = this.#context;
@@ -70,7 +70,7 @@ export class LockWatch {
     }
   }
 
-  /** For a wait that has taken as long as the stack allows. */
+  /** The error for a wait that exceeded the limit of the stack. */
   stillLocked(vm: LockedVm): ProxwrightError {
     const { address } = this.#context;
     return new ProxwrightError({

@@ -13,14 +13,14 @@ import { whileTaskLocks } from './locked.ts';
 
 type KnownVm = VmRecord & { readonly uuid: string };
 
-/** The record of a VM that has been read back once. Without one, the plan has its steps in the wrong order. */
+/** The record of a VM that has been read back once. If it is missing, the steps of the plan are in the wrong order. */
 export function knownVm(context: ActionContext): KnownVm {
   const recorded = context.recorded();
   invariant(recorded?.uuid !== undefined, `${context.address} has not been made yet.`);
   return { ...recorded, uuid: recorded.uuid };
 }
 
-/** The next change is another one, with a snapshot of its own. */
+/** The next change takes its own snapshot. */
 export function changeEnded(context: ActionContext): Pick<VmRecord, 'guardedBy'> {
   const { guardedBy = [] } = knownVm(context);
   return guardedBy.length > 0 ? { guardedBy: [] } : {};
@@ -88,10 +88,10 @@ export async function lastLook(context: ActionContext): Promise<VmObserved> {
 }
 
 /**
- * Sends a request to which Proxmox takes no digest, right after reading that the VM is still ours: everything else was asked
- * and journaled before, and nothing happens between the two. If the id changes hands within this one round trip, no client
- * can notice. `send` must pass the options on; it is not repeated by itself, because the next attempt has to read again.
- * A request that destroys nothing may do with a read that was sent at most `recentMs` ago: no slower than a round trip.
+ * Sends a request for which Proxmox accepts no digest, right after reading that the VM is still ours: everything else
+ * was read and journaled before, and nothing happens between the two. If the id changes hands within this one round
+ * trip, no client can notice. `send` must pass the options on; it does not retry, because the next attempt has to read
+ * again. A request that destroys nothing may rely on a read that was sent at most `recentMs` ago, about one round trip.
  */
 export function sendToOurs<T>(
   context: ActionContext,
@@ -116,7 +116,7 @@ export function sendToOurs<T>(
 
 const IDENTITY_MS = 15_000;
 
-/** Counted from when it was asked: a slow answer may be outdated when it arrives. */
+/** Counted from when the read was sent: a slow answer may be outdated when it arrives. */
 function recentLook({ clock, observed: { last, askedAt } }: ActionContext, recentMs: number): VmObserved | undefined {
   return askedAt !== undefined && clock.ticks() - askedAt < recentMs ? last : undefined;
 }

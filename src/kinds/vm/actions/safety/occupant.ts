@@ -1,6 +1,7 @@
 /**
- * Who holds an id that a new VM is to get, or may have got already. This resolves every doubt about a creation: nothing is
- * sent for the id until our own task on it has ended, and a VM counts as ours only by the nonce in its notes.
+ * Finds out who holds the id that a new VM will get, or may have already. This resolves every doubt about a creation:
+ * nothing is sent for the id until our own task on it has ended, and a VM counts as ours only by the nonce in its
+ * notes.
  */
 import { kindOf } from '../../../../base/address.ts';
 import { hasCode, isCanceled, ProxwrightError } from '../../../../base/errors.ts';
@@ -104,7 +105,7 @@ async function tasksFor(context: ActionContext, making: Making): Promise<{ ours:
   return { ours, isUndecided };
 }
 
-/** Only that it ended matters here; the result shows at the id. */
+/** Only the end of the task matters here; reading the id shows the result. */
 async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
   const { cloneMs } = context.timeouts;
   try {

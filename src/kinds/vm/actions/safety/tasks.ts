@@ -19,8 +19,9 @@ export interface TaskRequest {
   readonly withProgress?: boolean;
   readonly send: () => Promise<Upid | undefined>;
   /**
-   * For a request without a digest that would do harm if it arrived late, such as a DELETE once the id has a new VM: says
-   * whether it has had its effect. Without an answer, nothing follows until that is so or the request can no longer arrive.
+   * For a request without a digest that would do harm if it arrived late, such as a DELETE once the id has a new VM:
+   * whether it has taken effect. If its answer is lost, the action waits until it has, or until the request can no
+   * longer arrive.
    */
   readonly isOver?: () => Promise<boolean>;
   /** A cheap sign that the task may have ended. */
@@ -118,8 +119,8 @@ export async function follow(context: ActionContext, upid: Upid, options: Follow
 export const ON_ITS_WAY_MS = 30_000;
 
 /**
- * How long a request of an earlier run may still arrive. Its time was taken from the clock of the day, which may have been set
- * since: a request from the future is as good as one from this moment.
+ * How long a request of an earlier run may still arrive. Its time comes from the wall clock, which may have been set
+ * since: a request from the future counts as sent now.
  */
 export function onItsWayMs({ clock }: Pick<ActionContext, 'clock'>, sentAt: Instant): number {
   return Math.min(ON_ITS_WAY_MS, Math.max(0, sentAt + ON_ITS_WAY_MS - clock.now()));
@@ -127,7 +128,7 @@ export function onItsWayMs({ clock }: Pick<ActionContext, 'clock'>, sentAt: Inst
 
 interface TaskFilter {
   readonly node: string;
-  /** Of a VM; or the whole name of a task that Proxmox files under more than that. */
+  /** A VM id, or the full id that Proxmox files the task under. */
   readonly id?: number | string;
   readonly type?: string;
 }

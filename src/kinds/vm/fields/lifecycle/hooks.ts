@@ -1,4 +1,4 @@
-/** Programs of this machine that run around a change which makes a VM unavailable. */
+/** Programs on this machine that run before and after a change that makes a VM unavailable. */
 import { z } from 'zod';
 import { block, duration, field } from '../../../fields/field.ts';
 
@@ -17,7 +17,7 @@ const hook = (when: string) =>
       examples: [['kubectl', 'drain', `\${name}`]],
     }),
     timeout: field(duration().pipe(z.number().min(1)).optional(), {
-      description: 'How long it may run; 5m by default. Then it is ended, which counts as a failure.',
+      description: 'How long it may run; 5m by default. After that, Proxwright stops it, which counts as a failure.',
       effect: 'none',
       examples: ['10m'],
     }),
@@ -33,7 +33,7 @@ export const hooksFields = block(() => ({
     'Runs before a change that makes the running VM unavailable: a restart, a replacement, a stop, a move that needs one.',
   ).optional(),
   after_ready: hook('Runs once the VM is ready again. Until it has ended, the VM counts as unavailable.').optional(),
-})).describe('Programs of this machine that run around a change which makes the VM unavailable.');
+})).describe('Programs on this machine that run before and after a change that makes the VM unavailable.');
 
 export type HookFields = z.output<typeof hooksFields>;
 

@@ -13,7 +13,7 @@ const detailed = block(() => ({
     effect: 'none',
   }),
   memory: field(z.boolean().default(false), {
-    description: 'Also save the memory. The VM runs on, and the snapshot takes as long as the memory is large.',
+    description: 'Also save the memory. The VM keeps running; the more memory it has, the longer the snapshot takes.',
     effect: 'none',
   }),
 }));

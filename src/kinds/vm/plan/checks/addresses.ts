@@ -1,4 +1,4 @@
-/** Whether another VM has an address that a plan gives to a VM, and what that was compared with. Pure. */
+/** Finds address conflicts: whether another VM already has an address that the plan assigns. Pure. */
 import type { Address } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
@@ -55,7 +55,7 @@ function recordedAddresses({ lastApplied }: VmRecord): StaticAddress[] {
 interface Holder extends NeighbourName {
   /** Of a VM of this stack. */
   readonly address?: Address;
-  /** How that is known, as the end of a sentence. */
+  /** The evidence, as the end of a sentence. */
   readonly evidence: string;
   readonly network: Network;
 }
@@ -68,7 +68,10 @@ interface AddressContext {
   readonly observed: Observed;
 }
 
-/** Who has which address: other VMs and, unless they are deleted, VMs of the state that left the file. Computed once for all. */
+/**
+ * Which VM has which address: other VMs and, unless they are deleted, recorded VMs that left the file. Computed once
+ * per plan.
+ */
 export function addressHolders(context: AddressContext, areDeleted = false): Holders {
   const holders = new Map<string, Holder[]>();
   for (const [address, others] of context.observed.neighbours?.holders ?? []) {
@@ -157,7 +160,7 @@ function addressPath(slot: string, address: string): string {
   return `nics.${slot}.${address.includes(':') ? 'ipv6' : 'ipv4'}.address`;
 }
 
-/** What is not known counts as the same. */
+/** Unknown values count as equal. */
 function isSameNetwork(one: Network, other: Network): boolean {
   const agree = <Value>(a: Value | undefined, b: Value | undefined) => a === undefined || b === undefined || a === b;
   return agree(one.bridge, other.bridge) && agree(one.vlan, other.vlan);
@@ -177,7 +180,7 @@ export function comparedWith({ neighbours }: Observed): string[] {
   if (silent.length === 0) return [read];
   const verb = inNumber(silent.length, 'says', 'say');
   return [
-    `${read} ${silent.length} of them ${verb} nothing about addresses (no ipconfig, and no answer of a guest agent): ${listed(silent)}.`,
+    `${read} ${silent.length} of them ${verb} nothing about addresses (no ipconfig, and no answer from a guest agent): ${listed(silent)}.`,
   ];
 }
 

@@ -11,8 +11,8 @@ function problemOf(lines: string): string | undefined {
   return problem && `${problem.where?.line}:${problem.where?.column} ${problem.detail}`;
 }
 
-describe('a VM that is about to be made', () => {
-  it('is refused, with its line, where it would be started with empty disks', () => {
+describe('a VM that the plan creates', () => {
+  it('is refused, with its line, if it would start with empty disks', () => {
     expect(problemOf('disks: { scsi0: { storage: tank, size: 1GiB } }')).toMatch(
       /^4:3 This VM would be created empty and started with nothing to boot from/,
     );

@@ -66,7 +66,7 @@ export function checkPlace(subject: CheckSubject, observed: Observed, findings: 
   findings.problems.push(...missingDirectories(vm, observed));
 }
 
-/** Proxmox answers a missing pool with a missing privilege. */
+/** Proxmox reports a missing pool as a missing privilege. */
 function checkPool(vm: ResolvedVm, { pools }: Observed, { problems }: Findings): void {
   const { pool } = vm.fields;
   const found = pool === undefined ? undefined : pools?.get(pool);

@@ -22,7 +22,7 @@ export interface ForkedVm {
   readonly ours: number | undefined;
 }
 
-/** Empty for a state without VMs: whether it is new, or another one was lost, only the user can tell. */
+/** Empty for a state without VMs: only the user can tell a new state from one that replaces a lost one. */
 export function forkedVms({ stack, state, observed, isSelected }: ForkContext): ForkedVm[] {
   const present = [...observed.vms].flatMap(([address, found]) =>
     found.kind === 'present' && isSelected(address) ? [found.vm] : [],
@@ -55,7 +55,7 @@ export function forkProblem(forked: readonly ForkedVm[], { state }: Pick<ForkCon
       code: 'STATE_FORKED',
       where: { address: first.line.address },
       detail:
-        `Another copy of this stack, with a state of its own, manages VMs of it: ${forked.slice(0, SHOWN).map(described).join(', ')}${rest}. ` +
+        `Another copy of this stack, with its own state, manages VMs of it: ${forked.slice(0, SHOWN).map(described).join(', ')}${rest}. ` +
         `The lineage in the ownership line is ${first.line.lineage}. ${own}. Nothing was changed.`,
       hint: advice`Manage the stack from one place: work where the other state is, or copy its directory .proxwright here.${takeOver} If both are meant to exist, give this stack another name: ${setting('stack', 'NAME')}.`,
     }).diagnostic,

@@ -10,13 +10,13 @@ import { type HeldLock, halfMadeError, isStuck, staleLock, taskName } from '../.
 import { isHalfMade } from '../../observed.ts';
 import type { LostVm } from './lost-vms.ts';
 
-/** A VM that Proxmox has not finished creating, in the place of one that the plan creates. */
+/** A VM that Proxmox has not finished creating and that occupies the id of one that the plan creates. */
 export interface HalfMadeVm {
   readonly desired: ResolvedVm;
   readonly held: HeldLock;
 }
 
-/** What an interrupted creation left: under the id that the state records, or a VM that claims the place by its notes. */
+/** What an interrupted creation left: a VM with the recorded id, or one whose notes name the same address. */
 export function halfMadeVms(
   toMake: readonly ResolvedVm[],
   claiming: readonly LostVm[],

@@ -25,7 +25,7 @@ export function possibleClaimants(
   state: StackState,
   guests: ReadonlyMap<number, GuestRow>,
 ): GuestRow[] {
-  // A VM that is there may have a namesake, which another copy of the stack made.
+  // An existing VM may have a namesake that another copy of the stack created.
   const own = [...toMake, ...vms].map(({ fields }) => fields.name);
   // An interrupted replacement may have left the disks of a VM with their holder.
   const holders = toMake.filter(keepsDisks).map(({ fields }) => holderName(fields.name));
@@ -91,7 +91,7 @@ export function lostProblem(lost: readonly LostVm[]): Diagnostic[] {
       code: 'STATE_LOST',
       where: whereOf(first.desired),
       detail: `By the ownership line in ${inNumber(lost.length, 'its', 'their')} notes, ${counted(lost.length, 'VM')} of the cluster ${inNumber(lost.length, 'belongs', 'belong')} to this stack, but its state does not know ${inNumber(lost.length, 'it', 'them')}: ${listed.join(', ')}${rest}. Nothing was changed or created.`,
-      hint: advice`Add ${inNumber(lost.length, 'it', 'them')} to the state: ${command('state recover')}. If a VM no longer belongs to this stack, delete the line that begins with "proxwright:" from its notes. If another machine or directory manages this stack with a state of its own, work there, or give this stack another name: ${setting('stack', 'NAME')}.`,
+      hint: advice`Add ${inNumber(lost.length, 'it', 'them')} to the state: ${command('state recover')}. If a VM no longer belongs to this stack, delete the line that begins with "proxwright:" from its notes. If another machine or directory manages this stack with its own state, work there, or give this stack another name: ${setting('stack', 'NAME')}.`,
     }).diagnostic,
   ];
 }

@@ -1,4 +1,4 @@
-/** What a VM asks of processors, compared with what its node has: the CPU model, and the number of cores. Pure. */
+/** Compares the CPU model and the number of cores of a VM with its node. Pure. */
 
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
@@ -37,7 +37,7 @@ function modelProblem(vm: ResolvedVm, base: Values | undefined, observed: Observ
   const { cpuModels } = observed;
   if (type === undefined || !cpuModels || cpuModels.names.has(type) || uncheckedModel(vm, observed)) return undefined;
   if (base && !givesCpuModel(vm.fields.cpu, base)) return undefined;
-  // The list is that of the node's architecture; a VM of another one has other models.
+  // The list covers the node's architecture only; a VM of another architecture has other models.
   if (base?.has('arch') || vm.fields.extra?.arch !== undefined) return undefined;
   const guess = cpuModels.names.has(`custom-${type}`) ? `custom-${type}` : closest(type, cpuModels.names);
   const list = `List the models: ${nodeCommand('pvesh get', [`/nodes/${vm.fields.node}/capabilities/qemu/cpu`])}`;

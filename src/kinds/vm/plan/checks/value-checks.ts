@@ -1,6 +1,6 @@
 /**
- * Values that this server would refuse: fields of a newer release, and options that do not fit what the VM or its template
- * has beside them. Rules of the stack file find the latter where the file says both.
+ * Values that this server would refuse: fields of a newer release, and options that conflict with other values of the
+ * VM or its template. Where the file sets both values, a rule of the stack file reports the conflict instead.
  */
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
@@ -44,9 +44,9 @@ function fieldsOfNewerReleases(vm: ResolvedVm, desired: DesiredConfig, version: 
 /** An option beside a value that it does not fit. */
 interface Misfit {
   readonly field: string;
-  /** Completes "Proxmox would refuse it: …". `set`: what the file says of it. */
+  /** Completes "Proxmox would refuse it: …". `set`: the value in the file. */
   readonly because: (merged: PropertyValue, set: SubKeys) => string | undefined;
-  /** What Proxmox does where it does not refuse it. */
+  /** What Proxmox does instead of refusing it. */
   readonly does?: 'drop';
   readonly hint: string;
 }
@@ -90,7 +90,7 @@ const MISFITS: Readonly<Record<string, readonly Misfit[]>> = {
         const hasKeys = fromWireBoolean(efi.get('pre-enrolled-keys') ?? '0');
         const isAdded = set['ms-cert']?.startsWith('2023') === true;
         return isAdded && !hasKeys
-          ? 'the EFI variables have no keys for secure boot to add certificates to'
+          ? 'the EFI variables have no secure boot keys to which certificates could be added'
           : undefined;
       },
       does: 'drop',
@@ -114,7 +114,7 @@ function misfits(vm: ResolvedVm, desired: DesiredConfig, base: ReadonlyMap<strin
     const { set } = entry.desired;
     return checks.flatMap(({ field, because, does = 'refuse', hint }) => {
       const reason = because(merged, set);
-      // Where the file sets the other side, that is the line to change.
+      // If the file sets the other value, point to that line.
       const path = entry.fields.find((each) => each.path.startsWith(field))?.path ?? entry.fields[0]?.path ?? field;
       return reason === undefined ? [] : [refusal(vm, path, `Proxmox would ${does} "${field}": ${reason}.`, hint)];
     });

@@ -15,7 +15,7 @@ export type TemplateChoice =
   | {
       readonly ok: false;
       readonly problem: Diagnostic;
-      /** On another node it might not be a problem. */
+      /** Another node might not have this problem. */
       readonly dependsOnNode?: boolean;
     };
 

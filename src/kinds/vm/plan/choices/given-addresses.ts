@@ -1,6 +1,6 @@
 /**
- * Which static address each member of a group has. Member n has the nth of its range, unless the state gives it another one: a
- * member that was made beside the VM that it replaces keeps the spare address that it got then. Pure.
+ * Which static address each member of a group has. Member n has the nth of its range, unless the state records another
+ * one: a member that was created before the VM it replaces was destroyed keeps its spare address. Pure.
  */
 import type { Address } from '../../../../base/address.ts';
 import { parseIp, printIp } from '../../../../base/values/ip-address.ts';
@@ -21,7 +21,7 @@ export function withGivenAddresses(stack: ResolvedStack, state: StackState): Res
   return { ...stack, vms: placed.map((vm) => withAddresses(vm, { ...displaced(vm, placed, taken), ...vm.given })) };
 }
 
-/** What the state gives a VM, also while it is replaced. */
+/** What the state records for a VM, also while the VM is being replaced. */
 export function givenBefore(address: Address, { vms, outages }: StackState): Given {
   return vms[address]?.given ?? outages?.[address]?.keeps?.given ?? {};
 }
@@ -44,7 +44,7 @@ function displaced(vm: ResolvedVm, vms: readonly ResolvedVm[], taken: Set<string
   );
 }
 
-/** Addresses that the file gives a VM and that come from a range. */
+/** Addresses of a VM that come from a range in the file. */
 function ownAddresses({ addressRanges = {}, fields }: ResolvedVm): Given {
   return Object.fromEntries(
     Object.keys(addressRanges).flatMap((path) => {

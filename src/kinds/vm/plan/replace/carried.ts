@@ -1,7 +1,7 @@
 /**
- * Kept disks on their way from an old VM to the new one: where they are, why they cannot be carried, and the steps. They are
- * handed to a holder before the old VM is destroyed, and to the new VM once it exists. A run that ended in between leaves them on
- * the holder, and the next plan hands them to whichever VM has the address. Pure.
+ * Kept disks on their way from an old VM to the new one: where they are, why they cannot be carried, and the steps.
+ * They are handed to a holder before the old VM is destroyed, and to the new VM once it exists. A run that ended in
+ * between leaves them on the holder, and the next plan hands them to the VM that then has the address. Pure.
  */
 import { type Address, keptAddress } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
@@ -48,11 +48,11 @@ export interface Carried {
   readonly drives: ReadonlyMap<string, string>;
   /** The node they are on. */
   readonly node: string;
-  /** Slots of kept disks, also of those that the VM has by now. */
+  /** Slots of kept disks, including those that the VM already has. */
   readonly slots: ReadonlySet<string>;
 }
 
-/** What a VM takes from the holder that is there; undefined if there is none. Problems are added to `problems`. */
+/** What a VM takes from an existing holder; undefined if none exists. Problems are added to `problems`. */
 export function carriedFrom(
   holding: Holding | undefined,
   vm: ResolvedVm,
@@ -179,7 +179,7 @@ export function slotProblems(
         refusal(
           vm,
           slot,
-          `${slot} is kept, and the template ${clone?.template} has a disk of its own in this slot`,
+          `${slot} is kept, and the template ${clone?.template} already has a disk in this slot`,
           'Use another slot for one of them: a new VM could not have both.',
         ),
       ),
@@ -241,7 +241,7 @@ interface Replacement {
   readonly steps: readonly Step[];
 }
 
-/** How the old VM goes, and its kept disks stay. `held`: what an earlier run has handed over already. */
+/** Removes the old VM and keeps its kept disks. `held`: what an earlier run has handed over already. */
 export function carriedThrough(vm: ResolvedVm, replaced: Replaced, held: Carried | undefined): Replacement {
   const { recorded, observedVm, observed, options, ids } = replaced;
   const { address } = vm;
@@ -275,7 +275,10 @@ export function takingSteps(vm: ResolvedVm, carried: Carried | undefined): Step[
   );
 }
 
-/** Once the VM was read back with its disks, the holder is removed. `steps`: of the VM, from its taking of the disks on. */
+/**
+ * Removes the holder once the VM was read back with its disks. `steps`: those of the VM that take the disks, and all
+ * later ones.
+ */
 export function withoutHolder(vm: ResolvedVm, carried: Carried | undefined, steps: readonly Step[]): Step[] {
   if (!carried) return [...steps];
   const unhold = vmStep(vm.address, 'vm.unhold', poolOf(vm));

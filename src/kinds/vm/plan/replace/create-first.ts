@@ -1,6 +1,6 @@
 /**
- * Replacing a VM by making the new one beside it (`update.order: create_first`): what it needs, why it cannot be, and the steps.
- * The old VM is set aside under an address of its own and goes once the new one is ready. Pure.
+ * Replaces a VM by creating the new one first (`update.order: create_first`): the requirements, the reasons to refuse,
+ * and the steps. The old VM is recorded under a separate address and destroyed once the new one is ready. Pure.
  */
 import { type Address, replacedAddress } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
@@ -36,7 +36,7 @@ export function setAsideOf(
   return recorded && { address, recorded, found: observed.vms.get(address) };
 }
 
-/** Whether a replacement makes the new VM first. One that was never finished has nothing to serve with. */
+/** Whether a replacement creates the new VM first. A VM that was never finished serves nothing, so it can go first. */
 export function createsFirst(
   vm: ResolvedVm,
   recorded: VmRecord,
@@ -47,14 +47,14 @@ export function createsFirst(
   return updateOf(vm, stack.rollout).order === 'create_first' && isUsable;
 }
 
-/** What a plan has given out so far. */
+/** What the plan has assigned so far. */
 export class Spares {
   readonly addresses = new Set<string>();
   /** The new VMs, with their addresses. */
   readonly besides = new Map<Address, ResolvedVm>();
 }
 
-/** The VM with addresses that no other has; problems where something allows no second VM. */
+/** The VM with addresses that no other VM has, or problems if something rules out a second VM. */
 export function besideOld(
   vm: ResolvedVm,
   { stack, spares }: Pick<PlanContext, 'stack'> & { readonly spares: Spares },
@@ -88,12 +88,12 @@ function refusal(vm: ResolvedVm, path: string, reason: string): Diagnostic {
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: whereOf(vm, path),
-    detail: `${vm.address} is to be replaced by a VM that is made before the old one goes, but ${reason}. Nothing was changed.`,
-    hint: advice`Give the group ranges with spare IDs and addresses, or replace its members in their place: ${setting('update.order', 'destroy_first')}. With few spare addresses, replace some members at a time: ${command('apply', '--only', vm.address)}.`,
+    detail: `${vm.address} is to be replaced by a VM that is created before the old one is destroyed, but ${reason}. Nothing was changed.`,
+    hint: advice`Give the group ranges with spare IDs and addresses, or destroy each old member first: ${setting('update.order', 'destroy_first')}. With few spare addresses, replace some members at a time: ${command('apply', '--only', vm.address)}.`,
   }).diagnostic;
 }
 
-/** Why the old VM cannot go afterwards. */
+/** Why the old VM cannot be destroyed afterwards. */
 export function oldProblem(vm: ResolvedVm, { address, recorded, found }: SetAside): Diagnostic | undefined {
   if (found?.kind === 'hidden') {
     return new ProxwrightError({
@@ -115,7 +115,7 @@ export function oldProblem(vm: ResolvedVm, { address, recorded, found }: SetAsid
   }).diagnostic;
 }
 
-/** The plan of the new VM, and then the end of the old one. `isNew`: this plan sets the old one aside. */
+/** The plan of the new VM, followed by the destruction of the old one. `isNew`: this plan sets the old one aside. */
 export function withOld(vm: ResolvedVm, made: VmPlan, old: SetAside, isNew: boolean, reason: string): VmPlan {
   const { vmid } = old.recorded;
   const steps = chained([
@@ -138,7 +138,7 @@ export function withOld(vm: ResolvedVm, made: VmPlan, old: SetAside, isNew: bool
     ...change,
     kind: isNew ? 'replace' : change.kind === 'none' ? 'update' : change.kind,
     vmid: isNew ? vmid : change.vmid,
-    reason: isNew ? reason : `It replaces VM ${vmid}, and an earlier run did not finish that.`,
+    reason: isNew ? reason : `An earlier run did not finish replacing VM ${vmid} with it.`,
     ...destroyed(old.found),
     notes,
   };

@@ -1,6 +1,6 @@
 /**
- * Disks that outlive their VM (`keep: true`): which they are, and what is refused because of them unless the user names the VM
- * whose data may go. Pure.
+ * Disks that outlive their VM (`keep: true`): which ones they are, and the plans that are refused because of them
+ * unless the user names the VM whose data may be destroyed. Pure.
  */
 import type { Address } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
@@ -13,7 +13,9 @@ import { type DestroyedVolume, volumesOf } from '../../config/disks.ts';
 import { effectiveValues } from '../../observed.ts';
 import type { VmRecord } from '../../record.ts';
 
-/** Marked in the file, by the last apply (a mark that left the file counts until the next one), or on their way. */
+/**
+ * Marked in the file or by the last apply (a mark that left the file counts until the next one), or being handed over.
+ */
 export function keptSlots(
   vm: ResolvedVm | undefined,
   recorded: VmRecord | undefined,

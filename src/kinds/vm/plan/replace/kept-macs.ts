@@ -6,8 +6,8 @@ import { effectiveValues } from '../../observed.ts';
 import type { VmRecord } from '../../record.ts';
 
 /**
- * Those of the VM that is replaced. While an earlier replacement has not ended, what it recorded counts: the VM that is there
- * may be half destroyed, or half made.
+ * Those of the VM that is replaced. While an earlier replacement is unfinished, its record counts: the existing VM may
+ * be half destroyed or half created.
  */
 export function keptMacs(
   recorded: VmRecord,

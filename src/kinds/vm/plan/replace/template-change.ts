@@ -1,4 +1,4 @@
-/** Whether the template of a VM is another one than the VM was made from, and the VM follows it. Pure. */
+/** Whether the template of a VM has changed since the VM was created, and whether the VM follows it. Pure. */
 import type { Address } from '../../../../base/address.ts';
 import type { PlanContext } from '../../../kind.ts';
 import type { GuestRow } from '../../../observed.ts';

@@ -15,13 +15,13 @@ export interface HookedVm {
   readonly hooks: HookFields | undefined;
   readonly nics: VmFields['nics'] | undefined;
   readonly change: HookInput['change'];
-  /** That an earlier run began and did not end. */
+  /** Begun by an earlier run that did not finish. */
   readonly open: OutageRecord | undefined;
-  /** `before_stop` is about the old VM, beside which the new one has been made. */
+  /** `before_stop` is about the old VM of a create-first replacement. */
   readonly ofReplaced?: boolean;
 }
 
-/** Undefined where the file has none, a run has finished it already, or none is to run. */
+/** Undefined if the file has none, an earlier run finished it, or hooks are switched off. */
 export function hookStep(vm: HookedVm, moment: HookMoment, choice: HookChoice = {}): Step | undefined {
   const hook = vm.hooks?.[moment];
   const status = vm.open?.hooks[moment];
@@ -41,7 +41,7 @@ export function hookStep(vm: HookedVm, moment: HookMoment, choice: HookChoice = 
   return vmStep(vm.address, 'vm.hook', input, { part: moment });
 }
 
-/** For people: with the name of the VM, and other names as the file has them. */
+/** For display: with the name of the VM, and other variables as written in the file. */
 export function plannedHooks(steps: readonly Step[], name: string): readonly PlannedHook[] {
   return steps
     .filter(({ action }) => action === 'vm.hook')

@@ -1,6 +1,6 @@
 /**
- * Which VMs a plan makes unavailable, and in which order. Members of a group take turns: the next one goes down when one of
- * those before is ready again, and none goes down while a member that this plan creates or starts is not up yet. Pure.
+ * Which VMs a plan makes unavailable, and in which order. Members of a group take turns: the next one goes down when an
+ * earlier one is ready again, and none goes down while a member that this plan creates or starts is not up yet. Pure.
  */
 import { type Address, covers, parseAddress, replacedAddress } from '../../../../base/address.ts';
 import type { HookChoice } from '../../../change.ts';
@@ -19,7 +19,7 @@ import { hookStep, plannedHooks } from './hooks.ts';
 /** Steps that end with the VM off, at least for a while. A running VM migrates online. */
 const TAKES_DOWN: ReadonlySet<string> = new Set(['vm.restart', 'vm.stop', 'vm.rollback', 'vm.destroy']);
 
-/** With every default filled in. */
+/** With all defaults filled in. */
 type Update = { readonly [Name in keyof UpdateFields]-?: NonNullable<UpdateFields[Name]> };
 
 /** How the group of a VM changes. */
@@ -89,7 +89,7 @@ export function inRolls(plans: readonly ResourcePlan[], context: RollContext): r
       const outage = { ...outageOf(member, context), isOpen: true as const };
       return ended({ ...hooked, steps: first ? [{ ...first, outage }, ...rest] : [] }, member, context);
     }
-    // Those that an earlier run took down go first, and do not wait for each other.
+    // Members that an earlier run took down go first and do not wait for each other.
     const others = (comingUp.get(vm.group) ?? []).filter((other) => !open || !goesDown(other, observed));
     const before = others.filter((other) => !dependsOn(other.vm, vm.address, byAddress));
     const steps = marked(hooked.steps, outageOf(member, context));
@@ -97,12 +97,12 @@ export function inRolls(plans: readonly ResourcePlan[], context: RollContext): r
   });
 }
 
-/** Of a VM that is to run: one that is stopped on purpose is no outage. */
+/** Only for a VM that should run: a VM that is stopped on purpose is no outage. */
 function openOutage({ address, fields }: ResolvedVm, { outages = {} }: StackState): OutageRecord | undefined {
   return fields.power === 'running' ? outages[address] : undefined;
 }
 
-/** Also where nothing else is left to do: an earlier run ended before the VM was ready again. */
+/** Also if nothing else is left to do: an earlier run ended before the VM was ready again. */
 function broughtBack(vm: ResolvedVm, plan: ResourcePlan, { stack }: RollContext): ResourcePlan {
   if (plan.steps.some(({ action }) => action === 'vm.ready') || !plan.change) return plan;
   const last = plan.steps.at(-1);
@@ -123,7 +123,7 @@ function broughtBack(vm: ResolvedVm, plan: ResourcePlan, { stack }: RollContext)
   };
 }
 
-/** The last step of a VM that was made beside the one that it replaces. */
+/** The last step of a create-first replacement. */
 const isEndOfOld = ({ action }: Step) => action === 'vm.remove-replaced';
 
 /** Before it goes down, and after it is ready again. A VM that is created has not been ready before. */
@@ -155,7 +155,7 @@ function isOldRunning(address: Address, { vms }: Observed): boolean {
   return found?.kind === 'present' && found.vm.running;
 }
 
-/** A member that leaves the file takes its leave like one that is restarted. */
+/** Runs the hooks before a member that left the file is destroyed, as before a restart. */
 export function withRemovalHooks(plan: ResourcePlan, context: RollContext): ResourcePlan {
   const { stack, state, observed, hooks } = context;
   const { change } = plan;
@@ -184,7 +184,7 @@ function withHookSteps(plan: ResourcePlan, before: Step | undefined, after: Step
   return hooked(plan, [...ahead, before, ...rest, after], [before, rest[0], after]);
 }
 
-/** With these steps; the new ones wait for the step ahead of them, and so does what follows. */
+/** Inserts these steps: each waits for the step ahead of it, and so does the step that follows. */
 function hooked(
   plan: ResourcePlan,
   given: readonly (Step | undefined)[],
@@ -205,7 +205,7 @@ function chained(steps: readonly Step[], waiting: readonly (Step | undefined)[])
   });
 }
 
-/** Recorded from the first step that takes it down, or takes its record away, until the last one, whichever run began it. */
+/** Recorded from the first step that takes the VM down, or removes its record, until the last one, even across runs. */
 function ended(plan: ResourcePlan, { vm, open }: Member, { state, observed }: RollContext): ResourcePlan {
   const { steps, change } = plan;
   const isBeside = steps.some(isEndOfOld);
@@ -239,7 +239,7 @@ function changeOf({ change, steps }: ResourcePlan): HookInput['change'] {
 }
 
 function goesDown({ vm, plan }: Member, { vms }: Observed): boolean {
-  // A new VM beside the old one takes its turn like the others, although nothing is unavailable meanwhile.
+  // A create-first replacement takes its turn like the others, although nothing is unavailable meanwhile.
   if (plan.steps.some(isEndOfOld)) return true;
   const found = vms.get(vm.address);
   return found?.kind === 'present' && found.vm.running && plan.steps.some(({ action }) => TAKES_DOWN.has(action));
@@ -267,7 +267,7 @@ function outageOf(member: Pick<Member, 'vm' | 'plan'>, context: RollContext): Ou
   };
 }
 
-/** What the file does not say, so that a plain apply would leave the member as it is. */
+/** What the file does not ask for: a plain apply would leave the member as it is. */
 function askedAgain({ vm, plan }: Pick<Member, 'vm' | 'plan'>, { replace = [], allowRestart }: RollContext): string[] {
   if (replace.some((selector) => covers(selector, vm.address))) return ['--replace', vm.address];
   const isRestarted = ['restart', 'move'].includes(changeOf(plan));
@@ -275,7 +275,7 @@ function askedAgain({ vm, plan }: Pick<Member, 'vm' | 'plan'>, { replace = [], a
 }
 
 function marked(steps: readonly Step[], outage: Outage): Step[] {
-  // What runs before it goes down takes it out of service already.
+  // The hook before a stop may already take the VM out of service.
   const isBeside = steps.some(isEndOfOld);
   const first = isBeside ? 0 : steps.findIndex(({ action }) => TAKES_DOWN.has(action) || action === 'vm.hook');
   if (isBeside)

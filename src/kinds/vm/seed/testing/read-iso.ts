@@ -1,4 +1,4 @@
-/** A reader of what the writer makes, by the rules of the formats and not by the writer's own functions. */
+/** Reads volumes by the rules of the formats, without the writer's own functions. */
 import { Buffer } from 'node:buffer';
 
 const SECTOR = 2048;
