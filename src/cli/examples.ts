@@ -1,4 +1,7 @@
-/** The examples that `init` copies. Their files are in `examples/` of this package; here is what the files cannot say. */
+/**
+ * The examples that `init` copies. Their files are in `examples/` of this package; this table has what the files cannot
+ * express.
+ */
 import { closest } from '../base/text/closest.ts';
 import { badOption } from './command.ts';
 import { exampleFiles } from './package.ts';

@@ -1,7 +1,7 @@
 /**
- * What a run logs at each of the four levels, word by word. The simulated cluster runs on virtual time and from seeds, so
- * the whole text can be compared. The texts are in testing/golden-logs. After an intended change,
- * `npx vitest run -u src/cli/golden-logs.test.ts` rewrites them; review the difference.
+ * Compares the log of a run at each of the four levels, word by word. The simulated cluster runs on virtual time and
+ * from seeds, so the whole text can be compared. The texts are in testing/golden-logs. After an intended change, `npx
+ * vitest run -u src/cli/golden-logs.test.ts` rewrites them; review the difference.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { LOG_LEVELS, type LogLevel } from '../base/log.ts';
@@ -39,7 +39,7 @@ vms:
     memory: 8GiB
 `;
 
-/** Copied at this speed a clone takes long enough for more than ten looks at its task. */
+/** At this speed, a clone takes long enough for more than ten polls of its task. */
 const SLOW = {
   ...DEFAULT_WORLD,
   storages: {
@@ -134,7 +134,7 @@ describe('the log of a run with a lock and a failure', () => {
     expect(await logAt('debug')).toBe(log('debug'));
   });
 
-  it('contains at each level everything of the level above, and more', () => {
+  it('contains at each level everything of the quieter level, and more', () => {
     for (const [index, level] of LOG_LEVELS.slice(1).entries()) {
       const before = log(LOG_LEVELS[index] ?? 'error').split('\n');
       const after = log(level).split('\n');
@@ -161,7 +161,7 @@ describe('the log of a run with a lock and a failure', () => {
     expect(log('debug')).toMatch(pattern);
   });
 
-  it('shows a failure as an error when it happens, once, and continues below it', () => {
+  it('shows a failure once, as an error when it happens, and continues', () => {
     const lines = log('info').split('\n');
     const failed = lines.findIndex((line) => line.startsWith('error: Task failed'));
     expect(failed).toBeLessThan(lines.findIndex((line) => line.includes('vm.web[1]: clone done')));

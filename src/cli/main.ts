@@ -45,7 +45,7 @@ const run: RunCommand = async (options, command, commandLine) => {
     stderr: process.stderr,
     secrets,
     stopRequested,
-    // Only when it is asked for: opening standard input takes time.
+    // Opened only when needed: opening standard input takes time.
     get canAsk() {
       return canAsk();
     },

@@ -33,7 +33,7 @@ export const STACK_OPTIONS: readonly OptionRow[] = [
   { flags: '--var <name=value>', about: 'value of a variable', repeatable: true },
   {
     flags: '--var-file <file>',
-    about: 'file with values of variables, over variables.yaml beside the stack file',
+    about: 'file with values of variables; overrides variables.yaml next to the stack file',
     repeatable: true,
   },
   { flags: '--lock-timeout <time>', about: 'how long to wait for another run of this stack, such as 5m (default: 0s)' },
@@ -55,17 +55,17 @@ export const DESTROY_DATA: OptionRow = {
 
 export const DRY_RUN: OptionRow = { flags: '--dry-run', about: 'show the plan, and change nothing' };
 
-/** What to do about the hooks of the file. */
+/** How to treat the hooks of the file. */
 const HOOK_OPTIONS: readonly OptionRow[] = [
   { flags: '--no-hooks', about: 'run no hooks' },
   {
     flags: '--hook-again <address>',
-    about: 'run a hook of this VM again that an earlier run started and did not end',
+    about: 'run a hook of this VM again that an earlier run started and did not finish',
     repeatable: true,
   },
   {
     flags: '--hook-done <address>',
-    about: 'count a hook of this VM as done that an earlier run started and did not end',
+    about: 'count a hook of this VM as done that an earlier run started and did not finish',
     repeatable: true,
   },
 ];
@@ -93,7 +93,7 @@ export const PLANNING_OPTIONS: readonly OptionRow[] = [
 export const evidenceOptions = (when = ''): readonly OptionRow[] => [
   {
     flags: '--evidence <file>',
-    about: `${when}table to append to, with a .jsonl log beside it (default: evidence.md beside the stack file)`,
+    about: `${when}table to append to, with a .jsonl log next to it (default: evidence.md next to the stack file)`,
   },
   { flags: '--no-evidence', about: `${when}write no evidence` },
   { flags: '--task <text>', about: `${when}the task that the evidence names` },
@@ -122,8 +122,8 @@ export const RUN_FILTERS: readonly OptionRow[] = [
   { flags: '--user <name>', about: 'only runs of this user, of the machine or of the CI system' },
   { flags: '--host <name>', about: 'only runs from this machine' },
   { flags: '--command <name>', about: 'only runs of this command, such as apply, destroy or "state mv"' },
-  { flags: '--outcome <outcome>', about: `only runs that ended so: ${listed(RUN_OUTCOMES)}`, values: RUN_OUTCOMES },
-  { flags: '--since <time>', about: 'only runs that began since: 12h, 7d, or a date such as 2026-01-31' },
+  { flags: '--outcome <outcome>', about: `only runs with this outcome: ${listed(RUN_OUTCOMES)}`, values: RUN_OUTCOMES },
+  { flags: '--since <time>', about: 'only runs that began since then: 12h, 7d, or a date such as 2026-01-31' },
 ];
 
 /** `a, b or c`. */

@@ -1,6 +1,7 @@
 /**
- * What the command needs of its package besides code: found from the code that runs, because the sources and the build lie equally
- * deep below its root. In a single executable there are no files; the build replaces this one (`tools/release/command-package.ts`).
+ * What the command needs from its package besides code, found relative to the running code: sources and build are
+ * equally deep below its root. In a single executable there are no files; the build replaces this one
+ * (`tools/release/command-package.ts`).
  */
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';

@@ -85,7 +85,7 @@ describe('the terminal', () => {
   });
 });
 
-describe('text of others', () => {
+describe('foreign text', () => {
   const HOSTILE = 'vm \u001b]0;owned\u0007\u001b[31m \u202e hunter22';
   const problem = new ProxwrightError({ code: 'TASK_FAILED', detail: HOSTILE, hint: HOSTILE }).diagnostic;
   const secrets = new KnownSecrets([new Secret('hunter22')]);
@@ -111,7 +111,7 @@ describe('text of others', () => {
     }
   });
 
-  it('cannot imitate a message of its own line', () => {
+  it('cannot imitate a separate message', () => {
     const { terminal, written } = capture();
     terminal.log('warn', 'the task says:\nSUCCESS all done');
     expect(written.stderr).toBe('WARNING the task says:\n        SUCCESS all done\n');

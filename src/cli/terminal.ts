@@ -63,7 +63,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     if (json) return printObject({ level, message, ...(fields && { fields }) });
     const { text, colour } = LABELS[level];
     const details = Object.entries(fields ?? {}).map(([name, value]) => ` ${name}=${String(value)}`);
-    // A second line begins below the first, not where a label would stand.
+    // A second line begins below the first, not below the label.
     const lines = clean(`${message}${details.join('')}`).replaceAll('\n', `\n${' '.repeat(LABEL_WIDTH + 1)}`);
     stderr.write(`${paint(colour, text.padEnd(LABEL_WIDTH))} ${lines}\n`);
   };

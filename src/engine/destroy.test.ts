@@ -48,11 +48,11 @@ function planned(
 const addressesOf = (plan: ReturnType<typeof planned>) => plan.changes.map(({ address }) => address as string);
 
 describe('the destruction of a stack', () => {
-  it('takes its VMs, in the reverse order of their making, and nothing that others may use', () => {
+  it('removes its VMs, in the reverse order of creation, and nothing that other stacks may use', () => {
     expect(addressesOf(planned())).toEqual(['vm.db', 'vm.web']);
   });
 
-  it('with everything takes templates behind the VMs that rest on them, and files last', () => {
+  it('with everything removes templates after the VMs that use them, and files last', () => {
     const plan = planned({ all: true });
     expect(new Set(addressesOf(plan))).toEqual(new Set([...Object.keys(IDS), FILE.address]));
     const needsOf = (address: string) => plan.steps.find((step) => step.address === address)?.needs ?? [];
@@ -62,7 +62,7 @@ describe('the destruction of a stack', () => {
     expect(needsOf('vm.db')).toEqual([]);
   });
 
-  it('waits with a VM until those that were made after it are gone', () => {
+  it('removes a VM only after those that name it in `after`', () => {
     const needs = (plan: ReturnType<typeof planned>) => plan.steps.map((step) => [step.id, step.needs]);
     expect(needs(planned())).toEqual([
       ['vm.db/destroy', []],
@@ -76,16 +76,16 @@ describe('the destruction of a stack', () => {
     [['image.noble'], [FILE.address]],
     [['vm.web'], ['vm.web']],
     [['retired.base'], [RETIRED]],
-  ])('of %s alone takes just that', (only, addresses) => {
+  ])('of %s alone removes only that', (only, addresses) => {
     expect(addressesOf(planned({ only }))).toEqual(addresses);
   });
 
-  it('forgets what is gone already', () => {
+  it('forgets what no longer exists', () => {
     const plan = planned({ all: true }, {}, ['template.base']);
     expect(plan.changes.find(({ address }) => address === 'template.base')?.kind).toBe('forget');
   });
 
-  it('only forgets a file that was there before', () => {
+  it('only forgets a file that existed before', () => {
     const kindOf = (file: Partial<FileRecord>) =>
       planned({ all: true }, file).changes.find(({ address }) => address === FILE.address)?.kind;
     expect(kindOf({})).toBe('delete');

@@ -1,7 +1,7 @@
 /**
- * Carries out a plan: each resource through its steps, resources side by side as far as limits and dependencies allow. A
- * failure stops its own resource; its siblings continue or stop as the stack says. Only the steps steer it: what a plan holds
- * for display is not read here.
+ * Executes a plan: each resource step by step, resources concurrently within limits and dependencies. A failure stops
+ * its own resource; its siblings continue or stop as the stack says. Only the steps steer it: it ignores what a plan
+ * holds for display.
  */
 import { setMaxListeners } from 'node:events';
 import { type Address, covers } from '../base/address.ts';
@@ -47,9 +47,9 @@ class Execution {
   readonly #addressOf: ReadonlyMap<string, Address>;
   readonly #byAddress: ReadonlyMap<Address, readonly Step[]>;
   #stopping = false;
-  /** Set once the store did not take an event. */
+  /** Set once the store failed to save an event. */
   readonly #storeLost = new AbortController();
-  /** Of the caller, or because the store is lost: nothing more can be recorded, so no resource continues. */
+  /** Aborted by the caller, or because the store is lost: nothing more can be recorded, so no resource continues. */
   readonly #signal: AbortSignal;
 
   constructor(input: ExecuteInput) {
@@ -108,7 +108,7 @@ class Execution {
     return 'failed';
   }
 
-  /** A resource that becomes unavailable begins when no more of its group are unavailable than may be. */
+  /** A resource that becomes unavailable begins when its group allows one more unavailable member. */
   async #inTurn(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
     const [outage] = steps.flatMap((step) => step.outage ?? []);
     if (!outage) return this.#whenPossible(address, steps);
@@ -126,7 +126,7 @@ class Execution {
     return 'skipped';
   }
 
-  /** The resource keeps running as it is: taking it down as well would make the outage larger. */
+  /** The resource keeps running: taking it down, too, would make the outage larger. */
   #stoppedRoll(address: Address, by: Address, { again, isAsked }: Outage): Diagnostic {
     const isHook = this.#problems.get(by)?.code === 'HOOK_FAILED';
     return new ProxwrightError({
@@ -150,12 +150,12 @@ class Execution {
     }
   }
 
-  /** Steps that need a step of another resource start once that resource is done, and not at all if it is not. */
+  /** Steps that need a step of another resource start once that resource is done, and not at all if it fails. */
   async #missingDependency(steps: readonly Step[], outage?: Outage): Promise<Address | undefined> {
     throwIfCanceled(this.#signal);
     for (const dependency of this.#dependenciesOf(steps)) {
       const outcome = await this.#ended.get(dependency);
-      // Members of its own group are waited for; whether their failure matters is the choice of the group.
+      // Waits for members of its own group; the group decides whether their failure matters.
       if (outage?.onFailure === 'continue' && covers(outage.group, dependency)) continue;
       if (outcome !== undefined && outcome !== 'done') return dependency;
     }
@@ -180,7 +180,7 @@ class Execution {
       try {
         for (const step of work) await this.#runStep(step, observed);
       } catch (error) {
-        // Set before the place is given up, or the next in line would have started by then.
+        // Set before the place is released: otherwise the next in line would have started by then.
         this.#stopping ||= rollout.onFailure === 'stop' && !isCancel(error, signal);
         throw error;
       }
@@ -198,7 +198,7 @@ class Execution {
     return 'done';
   }
 
-  /** Guests that shut down to be destroyed need no place: together they take as long as the slowest. */
+  /** Guests that shut down to be destroyed need no place: together they take only as long as the slowest. */
   #inPlace(steps: readonly Step[], work: () => Promise<boolean>): Promise<boolean> {
     const onlyDestroys = steps.every((step) => occupancyOf(step).kind === 'destroy');
     return onlyDestroys ? work() : this.#limits.places.run(work, this.#signal);

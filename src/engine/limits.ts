@@ -1,7 +1,7 @@
 /**
- * The concurrency limits of a run: resources in progress, copies per node and per storage, deletions, unavailable members of a
- * group, the pause between creations, and the order in which guests are waited for. A process that applies many plans shares
- * one of these.
+ * The concurrency limits of a run: resources in progress, copies per node and per storage, deletions, unavailable
+ * members of a group, the pause between creations, and the order of waiting for guests. A process that applies many
+ * plans shares one instance.
  */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
@@ -43,12 +43,12 @@ export class RunLimits {
     this.readiness = readiness;
   }
 
-  /** Of one plan: guests are waited for in this order. */
+  /** For one plan: the order of waiting for its guests. */
   static ofPlan(rollout: Rollout, deps: LimitDeps, order: readonly Address[]): RunLimits {
     return new RunLimits(rollout, deps, readinessSchedule(rollout.readiness, order));
   }
 
-  /** For resources that arrive one by one, in a number that is not known: they are waited for in the order of their start. */
+  /** For resources that arrive one by one, in unknown number: waits in the order of their start. */
   static shared(rollout: Rollout, deps: LimitDeps): RunLimits {
     return new RunLimits(rollout, deps, readinessByArrival(rollout.readiness));
   }

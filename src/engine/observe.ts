@@ -17,7 +17,7 @@ export interface ObserveInput {
   readonly replace?: readonly string[] | undefined;
   /** Custom cloud-init files are part of a template's recipe. */
   readonly secrets?: Secrets | undefined;
-  /** Whether to read VMs outside the state; by default where the stack gives a VM an address. */
+  /** Whether to read VMs outside the state; by default if the stack gives a VM an address. */
   readonly neighbours?: ObserveContext['neighbours'] | undefined;
   /** Whether the plan chooses IDs that the file leaves open; it does by default. */
   readonly chooseIds?: boolean | undefined;
@@ -25,7 +25,7 @@ export interface ObserveInput {
   readonly relocates?: boolean | undefined;
   /** Whose snapshots a command is about. */
   readonly snapshots?: ObserveContext['snapshots'];
-  /** Guests from a list that does not lag with names. */
+  /** Guests from a list whose names do not lag. */
   readonly listed?: readonly GuestRow[] | undefined;
 }
 
@@ -94,8 +94,8 @@ function mergedParts(parts: readonly Partial<Observed>[]): Partial<Observed> {
 }
 
 /**
- * The list of the cluster has every guest, but lags with its name and flags. The other list may be older than that, so it
- * brings no guest back.
+ * The list of the cluster has every guest, but its names and flags lag. The other list may be older, so it adds no
+ * guest.
  */
 function completed(guests: ReadonlyMap<number, GuestRow>, listed: readonly GuestRow[]): ReadonlyMap<number, GuestRow> {
   const fresher = listed.filter(({ vmid, name }) => guests.has(vmid) && guests.get(vmid)?.name !== name);

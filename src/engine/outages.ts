@@ -1,6 +1,6 @@
 /**
- * Members of a group that become unavailable take turns: so many at once, with a pause between them, and none any more once
- * one of them has not become ready again.
+ * Members of a group that become unavailable take turns: at most n at once, with a pause between them. Once one of them
+ * has not become ready again, no other goes down.
  */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
@@ -19,8 +19,8 @@ export class Outages {
   }
 
   /**
-   * Counts a member that is known to be down before its work is planned, so that no other one goes down meanwhile. Its `run` takes
-   * the place over; the returned function gives it back if there is no `run`.
+   * Counts a member that is known to be down before its work is planned, so that no other one goes down meanwhile. Its
+   * `run` takes over the place; the returned function releases it if there is no `run`.
    */
   hold(address: Address, name: string): () => void {
     const group = this.#groupOf(name);
@@ -33,7 +33,7 @@ export class Outages {
     return giveBack;
   }
 
-  /** Those that call first go first. Once the roll has stopped, the result is the member that stopped it. */
+  /** First come, first served. Once the roll has stopped, the result is the member that stopped it. */
   async run(
     address: Address,
     outage: Outage,
@@ -53,7 +53,7 @@ export class Outages {
         if (outcome !== 'done' && outage.onFailure === 'stop') group.stoppedBy = address;
       }
     };
-    // It is down already: waiting would only make that longer.
+    // It is already down: waiting would only prolong the outage.
     if (outage.isOpen) return giveBack ? untilReady().finally(giveBack) : group.turns.runAtOnce(untilReady, signal);
     giveBack?.();
     const takeDown = async (): Promise<OutageEnd> => {
@@ -79,7 +79,7 @@ export class Outages {
 
 class Group {
   readonly turns = new Limiter(1);
-  /** When a member was ready again, or given up, by the steady clock. */
+  /** When a member was ready again, or given up, by the monotonic clock. */
   lastEnd: number | undefined;
   stoppedBy: Address | undefined;
   /** Members that are down and whose work has not begun. */

@@ -59,7 +59,7 @@ export function planStack(input: PlanInput): PlanResult {
   return { ok: true, plan: { ...plan, options: optionsOf(input), ...more }, stack };
 }
 
-/** The cluster as the foundations of the stack will have left it: what its VMs will take can be told from that. */
+/** The cluster after the images and templates of the stack are built, from which the needs of its VMs follow. */
 export function foresee(input: PlanInput): Observed {
   return planKinds({ ...input, only: [] }, PLANNING_ORDER.slice(0, 1)).observed;
 }
@@ -71,7 +71,7 @@ interface PlannedKinds {
   readonly stack: ResolvedStack;
 }
 
-/** Each kind sees the cluster, and the resources, as those before it will have left them. */
+/** Each kind sees the cluster, and the resources, as the kinds before it will leave them. */
 function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
   const { secrets, only = [], replace = [] } = input;
   let stack = givenStack(input.stack, renamedState(input.stack, input.state));
@@ -160,7 +160,7 @@ export function planDestroy(input: DestroyInput): PlanResult {
 /** What a plan is made from. */
 type PlanSources = Pick<PlanInput, 'stack' | 'state' | 'observed' | 'secrets' | 'now'>;
 
-/** A plan for what a command asks for, whatever else the file says. */
+/** A plan for the request of a command, whatever else the file says. */
 export interface AskedPlan {
   /** What has to be read beyond the VMs. */
   readonly reads: Pick<ObserveContext, 'snapshots'> & { readonly relocates?: boolean };
@@ -177,7 +177,7 @@ export function relocationPlan(options: RelocateOptions): AskedPlan {
   };
 }
 
-/** Takes or deletes snapshots, or goes back to them. A rollback depends on what the snapshot holds. */
+/** Takes or deletes snapshots, or rolls back to them. A rollback depends on the contents of the snapshot. */
 export function snapshotPlan(options: SnapshotOptions): AskedPlan {
   const { request, only = [] } = options;
   return {
@@ -186,7 +186,7 @@ export function snapshotPlan(options: SnapshotOptions): AskedPlan {
   };
 }
 
-/** What a command asks for beside the file, kind by kind. */
+/** The request of a command, apart from the file, kind by kind. */
 function planAsked(
   sources: PlanSources,
   { only = [] }: { readonly only?: readonly string[] },
@@ -205,13 +205,13 @@ function planAsked(
   return { ok: true, plan: { ...plan, ...(checked.length > 0 && { checked }), ...roomOf(plans) } };
 }
 
-/** One kind knows it: the VMs count what all machines need. */
+/** Only the kind of VMs knows it: it counts what all machines need. */
 function roomOf(plans: readonly KindPlan[]): Pick<Plan, 'room'> {
   const room = plans.flatMap((plan) => plan.room ?? []);
   return room.length > 0 ? { room } : {};
 }
 
-/** What is built on something goes before it: linked clones before their template, and both before its image. */
+/** Dependents go first: linked clones before their template, and both before its image. */
 function foundationsLast(plans: readonly KindPlan[]): Step[] {
   const steps: Step[] = [];
   for (const { resources } of plans) {

@@ -1,6 +1,6 @@
 /**
- * The memory of a run: the state it began with plus every event so far, and the journal that makes them last. Views
- * listen here, so that they show only what is on disk.
+ * The memory of a run: the state it began with plus every event so far, and the journal that stores them. Views listen
+ * here, so that they show only what is on disk.
  */
 import type { Address } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
@@ -26,7 +26,7 @@ export interface Activity {
 
 export type RunListener = (event: RunEvent | Activity) => void;
 
-/** Who runs what: the first line of the journal. */
+/** The first line of the journal: the command, and who runs it. */
 export interface RunOrigin {
   readonly command: string;
   readonly who: string;
@@ -77,7 +77,7 @@ export class RunMemory {
     return this.#journal.events.length > 0;
   }
 
-  /** Steps that this run started and whose end it does not know. */
+  /** Steps that this run started and whose end is unknown. */
   get openSteps(): readonly OpenStep[] {
     return openSteps(this.#journal.events);
   }
@@ -105,7 +105,7 @@ export class RunMemory {
     return isCounted && this.#requestsSent ? { ...event, requests: this.#requestsSent() } : event;
   }
 
-  /** Records facts that belong to no step of a plan, as one small step: a change of the state by hand. */
+  /** Records facts that belong to no step of a plan as one small step: a manual change of the state. */
   async recordEdit(step: string, address: string, facts: readonly Fact[]): Promise<void> {
     await recordEdit((event) => this.record(event), step, address, facts);
   }

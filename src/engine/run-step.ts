@@ -1,4 +1,4 @@
-/** Runs one step: puts together what its action receives, and records its start and its end. */
+/** Runs one step: builds the context of its action, and records its start and its end. */
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Diagnostic, factsOf } from '../base/diagnostics.ts';
@@ -35,11 +35,11 @@ export interface RunDeps {
   readonly memory: RunMemory;
   readonly ids: IdReservations;
   readonly ports: PortProbe;
-  /** Undefined where nothing is uploaded from here. */
+  /** Undefined if nothing is uploaded from here. */
   readonly sources?: StepContext['imageSource'] | undefined;
-  /** Undefined where no program of this machine runs. */
+  /** Undefined if no programs run on this machine. */
   readonly processes?: Processes | undefined;
-  /** A step succeeded, and still something has to be said about its resource. */
+  /** A warning about a resource although its step succeeded. */
   readonly warn?: ((problem: Diagnostic) => void) | undefined;
   secret(address: Address, key: string): Secret | undefined;
 }
@@ -50,7 +50,7 @@ export interface StepIdentity {
   readonly action: string;
 }
 
-/** What one step has to itself. */
+/** What belongs to one step alone. */
 export interface StepDeps {
   readonly observed: LastObserved;
   readonly signs: GuestSigns;
@@ -72,7 +72,7 @@ export async function runStep(
   try {
     await definitionOf(step).run(stepContext(run, step, own), step.input as never); // each step carries the input of its action
   } catch (error) {
-    // A canceled step stays open in the journal, and one that lost its store: the next run resumes it.
+    // A step that was canceled or lost its store stays open in the journal: the next run resumes it.
     if (!isCancel(error, own.signal) && !isStoreFailure(error)) {
       const { code, detail } = toDiagnostic(error);
       const lost = isConnectionLost(error) && { lost: true as const };
@@ -100,7 +100,10 @@ export function definitionOf({ action }: Pick<StepIdentity, 'action'>): AnyActio
   return definition;
 }
 
-/** `address`: the VM that it records facts of, if not the resource of the step, to which everything that is shown belongs. */
+/**
+ * `address`: the VM that it records facts about, if not the resource of the step. Everything shown belongs to the
+ * latter.
+ */
 export function stepContext(
   run: RunDeps,
   step: StepIdentity,
@@ -163,8 +166,8 @@ export function stepContext(
           onPause: ({ text, ms, error }) => {
             const { serverSaid: said } = factsOf(error.diagnostic);
             const wait = { ms, code: error.code, ...(said !== undefined && { said: firstLine(said) }) };
-            // A wait for another client's lock belongs into the journal: reports about the run show it. What could not be
-            // written makes the next event fail, and that one is waited for.
+            // A wait for another client's lock belongs into the journal: reports about the run show it. If the write
+            // fails, the next event fails, too, and that one is awaited.
             void memory.record({ event: 'note', level: 'warn', address: step.address, text, wait }).catch(() => {});
           },
         },
@@ -182,7 +185,7 @@ export function stepContext(
   };
 }
 
-/** As it will come back from disk: no undefined, no shared objects. */
+/** As it will be read back from disk: no undefined, no shared objects. */
 function toJson(value: unknown): never {
   return JSON.parse(JSON.stringify(value)) as never; // handed to fields typed as JSON
 }

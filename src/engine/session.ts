@@ -44,12 +44,12 @@ export interface SessionDeps {
   readonly log: Logger;
   readonly store: StateStore;
   readonly ports: PortProbe;
-  /** Bytes of our own that go into images: local files and downloads. */
+  /** Sources of uploaded images: local files and downloads. */
   readonly sources?: StepContext['imageSource'] | undefined;
   /** Where hooks run. */
   readonly processes?: Processes | undefined;
   readonly signal: AbortSignal;
-  /** Hears every event of the run once it is on disk, and what is merely transient beside it. */
+  /** Receives every event of the run once it is on disk, and transient progress. */
   readonly onEvent?: RunListener;
   /** Shared with other sessions of the process that work on the same cluster. */
   readonly limits?: RunLimits;
@@ -69,7 +69,7 @@ export interface SessionInput extends SessionDeps {
 }
 
 export interface PlanOptions extends KindPlanOptions {
-  /** Off: the plan is made whatever the token may do; the server refuses then, perhaps halfway. */
+  /** Off: the plan is made whatever the token may do; the server may then refuse it halfway. */
   readonly checkPrivileges?: boolean;
   /** Off: addresses are not compared with those of other VMs, because an earlier plan did that. */
   readonly checkAddresses?: boolean;
@@ -77,7 +77,7 @@ export interface PlanOptions extends KindPlanOptions {
   readonly listed?: readonly GuestRow[];
 }
 
-/** For observing where nothing new is planned. */
+/** For reading the cluster without a new plan. */
 const NOTHING_NEW = { neighbours: 'never', chooseIds: false } as const;
 
 export class Session {
@@ -111,10 +111,10 @@ export class Session {
     };
   }
 
-  /** Takes the lock — refused while another run lives — and settles what earlier runs began. */
+  /** Takes the lock, which fails while another run holds it, and settles what earlier runs began. */
   static async open(input: SessionInput): Promise<Session> {
     const { clock, random, store, stack } = input;
-    // Every VM that waits listens to it; that is no leak to be warned of.
+    // Every waiting VM listens to it; that is not a leak.
     setMaxListeners(0, input.signal);
     const since = new Date(clock.now()).toISOString();
     const runId = await nextRunId(store, clock.now(), random);
@@ -127,7 +127,7 @@ export class Session {
         session.#settle(unfinished.flatMap(({ events }) => openSteps(events))),
       );
       await session.#save();
-      // Only now, with everything they knew in the state file, are the earlier journals closed.
+      // The earlier journals are closed only now that the state file has everything they recorded.
       for (const run of unfinished) await closeRun(store, clock, run.runId);
       return session;
     } catch (error) {
@@ -149,7 +149,9 @@ export class Session {
     return this.#run.memory;
   }
 
-  /** A plan that can be carried out: one for which the token lacks a privilege is refused like one without its template. */
+  /**
+   * A plan that can be executed: one for which the token lacks a privilege is refused, like one without its template.
+   */
   async plan(options: PlanOptions = {}): Promise<PlanResult> {
     const { stack, pve, signal, secrets, clock } = this.#input;
     const neighbours = options.checkAddresses === false ? 'never' : 'as-needed';
@@ -162,8 +164,8 @@ export class Session {
   }
 
   /**
-   * A plan that was made earlier, as it would be made now: refused as stale if what it was made from has changed, or if its
-   * steps are not those of a new plan. What people are shown, and what is done, comes from the new one.
+   * Recomputes a plan that was made earlier: refused as stale if its inputs have changed, or if its steps differ from
+   * those of the new plan. What is shown and executed comes from the new one.
    */
   async confirm(given: Plan): Promise<PlanResult> {
     await this.#assertFresh(given);
@@ -181,14 +183,14 @@ export class Session {
     return this.#permitted(result, options.checkPrivileges);
   }
 
-  /** What a command asks for, whatever else the file says: moves, snapshots, rollbacks. */
+  /** The request of a command, whatever else the file says: moves, snapshots, rollbacks. */
   async planAsked({ reads, plan }: AskedPlan): Promise<PlanResult> {
     const { stack, clock, secrets } = this.#input;
     const observed = await this.#observeKnown(reads);
     return this.#permitted(plan({ stack, state: this.state, observed, secrets, now: clock.now() }));
   }
 
-  /** Where nothing new is planned. */
+  /** Without a new plan. */
   async #observeKnown(more: AskedPlan['reads'] = {}): Promise<Observed> {
     const { stack, pve, signal, secrets } = this.#input;
     this.#observed = await observe({ pve, stack, state: this.state, signal, secrets, ...more, ...NOTHING_NEW });
@@ -258,7 +260,7 @@ export class Session {
     return result;
   }
 
-  /** The run of an earlier plan has ended, and nothing follows the end of a run. */
+  /** The run of an earlier plan has ended, and a run records nothing after its end. */
   async #startRun(): Promise<void> {
     const { store, clock, random } = this.#input;
     const runId = await nextRunId(store, clock.now(), random);
@@ -275,7 +277,7 @@ export class Session {
 
   async close(): Promise<void> {
     try {
-      // What an earlier run left was settled and is saved; a journal that stays open would announce work for the next one.
+      // What an earlier run left is settled and saved; an open journal would announce work for the next run.
       if (!this.#hasExecuted && this.#memory.hasEvents && this.#memory.openSteps.length === 0) {
         await this.#memory.record({ event: 'runEnded', outcome: 'done' });
       }
@@ -299,13 +301,13 @@ export class Session {
     const now = await this.#fingerprints();
     const stale = staleInputs(given, now);
     if (!stale) return;
-    // Only for the words: a plan that cannot be made today is stale as well.
+    // Only for the message: a plan that cannot be made today is stale as well.
     const made = await this.plan({ ...given.options, checkPrivileges: false }).catch(() => undefined);
     const runs = await runsSince(this.#input.store, Date.parse(given.createdAt)).catch(() => []);
     throw stalePlan(given, stale, { now, fresh: made?.ok ? made.plan : undefined, runs });
   }
 
-  /** What a dead run started is waited for or looked up; nothing is started twice. */
+  /** Waits for or looks up what a dead run started; nothing is started twice. */
   async #settle(open: readonly OpenStep[]): Promise<void> {
     const known = new Set(open.flatMap(({ action, address }) => (actionNamed(action)?.settle ? [address] : [])));
     const unseen = KINDS.flatMap((kind) => kind.unsettled(this.state)).filter(({ address }) => !known.has(address));
@@ -359,7 +361,7 @@ function dependenciesOf({ steps }: Plan): ReadonlyMap<string, { readonly after: 
   );
 }
 
-/** What the user has to decide is decided before anything starts. */
+/** Asks for the user's decisions before anything starts. */
 function refuseUndecided({ steps }: Plan): void {
   for (const { action, input, address } of steps) {
     const problem = actionNamed(action)?.undecided?.(input as never, address); // the input of its action

@@ -17,7 +17,7 @@ export interface StaleInputs {
   readonly vms: readonly string[];
 }
 
-/** Undefined if the inputs of the plan are those of today. */
+/** Undefined if the inputs of the plan are unchanged. */
 export function staleInputs({ fingerprints: then }: Plan, now: Fingerprints): StaleInputs | undefined {
   const stale = {
     stack: now.stack !== then.stack,
@@ -29,7 +29,7 @@ export function staleInputs({ fingerprints: then }: Plan, now: Fingerprints): St
   return stale.stack || stale.state || stale.lineage || stale.vms.length > 0 ? stale : undefined;
 }
 
-/** What is known beside the plan that turned out stale. */
+/** What is known besides the stale plan. */
 export interface StaleContext {
   readonly now: Fingerprints;
   /** As it would be made today; undefined if none can be made. */
@@ -92,7 +92,7 @@ function lifeWords(then = 'absent', now = 'absent'): string[] {
 }
 
 function changeWords(before: Change | undefined, after: Change | undefined): string[] {
-  if (!before || !after) return before ? ['the plan of today leaves it out'] : after ? ['it is not in the plan'] : [];
+  if (!before || !after) return before ? ['a new plan leaves it out'] : after ? ['it is not in the plan'] : [];
   const paths = new Set([...before.differences, ...after.differences].map(({ path }) => path));
   const find = ({ differences }: Change, path: string) => differences.find((each) => each.path === path);
   return [
@@ -112,7 +112,7 @@ function differenceWords(
   if (!then && now) {
     return now.by === 'file'
       ? [`the file now sets ${path} to ${printed(now.after)}`]
-      : [`${path} is ${printed(now.before)} now, and the plan does not know that`];
+      : [`${path} is ${printed(now.before)} now, and the plan was made before that`];
   }
   if (then && !now) return [`${path} need no longer be set to ${printed(then.after)}`];
   if (!then || !now) return [];
@@ -147,7 +147,7 @@ export function assertPlanned(result: PlanResult): void {
   throw new ProxwrightError({
     code: 'PLAN_STALE',
     where: problem?.where,
-    detail: `This plan cannot be made any more: ${problem?.detail ?? 'the cluster has changed.'}`,
+    detail: `This plan can no longer be made: ${problem?.detail ?? 'the cluster has changed.'}`,
     hint: problem?.hint ?? advice`Make a new plan: ${command('plan')}`,
   });
 }

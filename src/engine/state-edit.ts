@@ -1,6 +1,6 @@
 /**
- * Changes of the state other than an apply: import, move, forget, recover, restore. Each is a small run of its own: it holds
- * the lock, writes a journal, and leaves a backup of the previous state.
+ * Changes of the state other than an apply: import, move, forget, recover, restore. Each is a small run: it holds the
+ * lock, writes a journal, and leaves a backup of the previous state.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -35,7 +35,7 @@ export interface EditOptions {
   readonly state?: StackState;
 }
 
-/** Edits the state in a run of its own and writes the result. */
+/** Edits the state in a separate run and writes the result. */
 export async function editState<Result>(
   deps: EditDeps,
   edit: (memory: RunMemory, runId: string) => Promise<Result>,
@@ -65,8 +65,8 @@ export async function editState<Result>(
 }
 
 /**
- * A backup of an older version has no lineage; it becomes a version of the state that it replaces. What is replaced is read in
- * any case: since the user was asked, the state may have been moved to another store.
+ * A backup of an older version has no lineage; it becomes a version of the state that it replaces. The replaced state
+ * is always read: it may have been moved to another store since the user confirmed.
  */
 async function editedState({ store, stackName }: EditDeps, { state }: EditOptions): Promise<StackState> {
   if (!state) return readState(store, stackName);
@@ -116,7 +116,7 @@ export async function forgetAddress(
         for (const { step } of openSteps(events).filter((open) => open.address === address)) {
           await journal.write({ event: 'stepFailed', step, code: 'CANCELED', detail: 'Forgotten on request.' });
         }
-        // The next apply folds this journal into the state, and must not bring the VM back.
+        // The next apply folds this journal into the state, and must not restore the VM.
         await recordEdit((event) => journal.write(event), `state/forget/${ownRun}`, address, [forget]);
       }
       await memory.recordEdit('state/forget', address, [forget]);

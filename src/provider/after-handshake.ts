@@ -1,6 +1,6 @@
 /**
- * What a process needs to answer its host at all, and the schema. `main.ts` asks for it when the host has its handshake; the bundle
- * keeps it as text until then, because even parsing it takes longer than the handshake may.
+ * What a process needs to answer its host, and the schema. `main.ts` loads it after the handshake; the bundle keeps it
+ * as text until then, because even parsing it would delay the handshake too much.
  */
 export { createProviderServer } from './host/serve.ts';
 export { knownSchema } from './known-schema.ts';

@@ -13,7 +13,7 @@ export type { ProcessDeps } from './configure/deps.ts';
 export async function createProvider(processDeps: ProcessDeps): Promise<Provider> {
   const configuration = new Configuration(processDeps);
   const { depsOf } = configuration;
-  // A template is a VM to Proxmox: what is known of the one counts for the other.
+  // For Proxmox a template is a VM, so both share what is known.
   const known = new KnownVms();
   return {
     schema: configuration.schema,

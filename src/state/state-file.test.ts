@@ -114,7 +114,7 @@ describe('the checksum of a state', () => {
     await expect(readState(store, 'lab')).rejects.toMatchObject({
       code: 'STATE_DAMAGED',
       diagnostic: {
-        detail: expect.stringContaining('its checksum does not fit its content'),
+        detail: expect.stringContaining('its checksum does not match its content'),
         hint: { text: expect.stringMatching(/state restore.*state recover.*delete its "checksum"/) },
       },
     });

@@ -153,7 +153,7 @@ function moved(file: string, place: string): ProxwrightError {
 }
 
 function changed(file: string): ProxwrightError {
-  const { detail, hint } = damaged(file, 'its checksum does not fit its content').diagnostic;
+  const { detail, hint } = damaged(file, 'its checksum does not match its content').diagnostic;
   return new ProxwrightError({
     code: 'STATE_DAMAGED',
     where: { file },

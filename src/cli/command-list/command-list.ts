@@ -217,7 +217,7 @@ Examples:
   },
   {
     name: 'rebalance',
-    about: 'move VMs to where the file wants them, with as few moves as possible, after confirmation',
+    about: 'move VMs to where the file places them, with as few moves as possible, after confirmation',
     usesStack: true,
     options: [ONLY, ...MOVING_OPTIONS, DRY_RUN, YES],
     help: `
@@ -239,7 +239,7 @@ Examples:
         options: [YES, replaceOne('image')],
         help: `
 Example:
-  proxwright image ensure noble --replace image.noble    download it again, over the existing file`,
+  proxwright image ensure noble --replace image.noble    download it again and overwrite the existing file`,
         load: async () => (await import('../commands/change/ensure.ts')).runEnsure.bind(undefined, 'image'),
       },
     ],
@@ -317,7 +317,7 @@ Examples:
     about: 'write one run as a page and a picture: timeline, waits, retries, failures, critical path',
     arguments: [{ name: '[run]', about: 'a run id, an unambiguous part of one, or "last" (default)' }],
     usesStack: true,
-    options: [{ flags: '--out <file>', about: 'the page; the picture is beside it (default: reports/RUN.html)' }],
+    options: [{ flags: '--out <file>', about: 'the page; the picture is next to it (default: reports/RUN.html)' }],
     help: `
 The page is one file that loads nothing and needs no server. The picture is SVG, for a wiki or a ticket.
 
@@ -328,7 +328,7 @@ Examples:
   },
   {
     name: 'ui',
-    about: 'serve a page on this machine: cluster, plan, a run while it grows, earlier runs, drift, outputs, doctor',
+    about: 'serve a page on this machine: cluster, plan, the current run, earlier runs, drift, outputs, doctor',
     usesStack: true,
     options: [{ flags: '--port <port>', about: 'where to listen on 127.0.0.1; 0 picks a free one', byDefault: '0' }],
     help: `

@@ -14,7 +14,7 @@ export const SNAPSHOT_COMMANDS: readonly CommandRow[] = [
         usesStack: true,
         options: [
           ONLY,
-          { flags: '--memory', about: 'also save the memory of VMs that run, to continue from that moment' },
+          { flags: '--memory', about: 'also save the memory of running VMs, to continue from that moment' },
           { flags: '--description <text>', about: 'a description; the id of the run is added to it' },
           DRY_RUN,
         ],
@@ -45,12 +45,12 @@ Examples:
   },
   {
     name: 'rollback',
-    about: 'put VMs back to a snapshot, after confirmation; what they wrote since is lost',
+    about: 'roll VMs back to a snapshot, after confirmation; data written since is lost',
     arguments: [{ name: '<name>', about: 'the name of the snapshot; every selected VM must have it' }],
     usesStack: true,
-    options: [ONLY, { flags: '--no-start', about: 'leave VMs stopped that run now' }, DRY_RUN, YES],
+    options: [ONLY, { flags: '--no-start', about: 'leave running VMs stopped afterwards' }, DRY_RUN, YES],
     help: `
-Proxmox stops a VM that runs, without a shutdown of its guest; then it is started again and waited for.
+Proxmox stops a running VM without shutting its guest down; Proxwright then starts it and waits until it is ready.
 Members of a group take turns (update.max_unavailable). The file is not changed: the next plan shows the differences.
 
 Examples:

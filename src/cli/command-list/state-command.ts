@@ -1,4 +1,4 @@
-/** The command `state` and its parts, a row of the list of all commands. */
+/** The rows of `state` in the list of commands. */
 import type { CommandRow } from '../command.ts';
 import { YES } from '../options.ts';
 

@@ -1,4 +1,4 @@
-/** The commands that take over VMs that exist already; a part of the list of commands. */
+/** The rows of the commands that take over existing VMs. */
 import type { CommandRow } from '../command.ts';
 import { ADOPT_FORMATS, listed, YES } from '../options.ts';
 
@@ -54,7 +54,7 @@ Examples:
     options: [
       {
         flags: '--out <path>',
-        about: 'write the converted tree into this new directory, or the stack file to this new file',
+        about: 'write the converted files into this new directory, or the stack file to this new file',
       },
       {
         flags: '--format <format>',

@@ -1,4 +1,7 @@
-/** `proxwright completion SHELL`: the script for a shell; and `complete`, which such a script asks at every press of Tab. */
+/**
+ * `proxwright completion SHELL`: the script for a shell; and `complete`, which such a script calls at every press of
+ * Tab.
+ */
 import {
   badOption,
   type CommandDeps,
@@ -19,7 +22,7 @@ export async function runCompletion(shell: string, _options: GlobalOptions, deps
   return 0;
 }
 
-/** Prints nothing rather than a problem: the reader is in the middle of a line. */
+/** Prints nothing instead of a problem: the user is in the middle of a line. */
 export async function runComplete(
   commands: readonly CommandRow[],
   words: readonly string[],

@@ -48,7 +48,7 @@ describe('convert', () => {
     expect(read('infra', 'main.tf')).toBe(WHOLE);
   });
 
-  it('changes files in place, keeps the old ones, and does so once', async () => {
+  it('changes files in place, keeps the old ones, and refuses a second time', async () => {
     expect((await convert(WHOLE, { inPlace: true })).code).toBe(0);
     expect(read('infra', 'main.tf')).toContain('proxwright_vm');
     expect(read('infra', '.before-convert', 'main.tf')).toBe(WHOLE);
@@ -77,7 +77,7 @@ describe('convert', () => {
     expect(read('new', 'main.tf')).toMatch(/# Not translated: .*\n {2}# unheard_of = 1\n/);
   });
 
-  it('lists traps alone', async () => {
+  it('lists only the traps', async () => {
     const { code, said } = await convert(WHOLE.replace('true', 'false'), { lintOnly: true });
     expect(code).toBe(2);
     expect(said).toEqual([

@@ -237,7 +237,7 @@ async function refuseExisting(path: string): Promise<void> {
   });
 }
 
-/** Everything but what `terraform init` brings. A state goes along, because the `moved` blocks need it. */
+/** Everything but what `terraform init` downloads. A state is included, because the `moved` blocks need it. */
 async function copyTree(root: string, target: string): Promise<void> {
   const isOwn = (path: string) =>
     !relative(root, path)

@@ -39,7 +39,7 @@ async function writeSchema(deps: CommandDeps): Promise<void> {
   await write(deps, SCHEMA_FILE, `${JSON.stringify(stackJsonSchema(), undefined, 2)}\n`);
 }
 
-/** What every stack file has beside it: the schema that editors check it with, and a `.gitignore`. */
+/** The files next to every stack file: the schema that editors check it with, and a `.gitignore`. */
 export async function writeCompanions(deps: CommandDeps): Promise<void> {
   await writeSchema(deps);
   await ignore(deps, [STATE_FOLDER]);

@@ -1,4 +1,4 @@
-/** Options and names that a command cannot work with are refused with words that help, before a server is asked. */
+/** Commands refuse invalid options and names with a useful message, before they contact a server. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -10,7 +10,7 @@ function summary(found: Candidates): string[] {
 }
 
 describe('what a shell offers', () => {
-  it('is every command that is not hidden, with what it does', () => {
+  it('contains every command that is not hidden, with its description', () => {
     expect(offered('')).toEqual(COMMANDS.filter(({ isHidden }) => !isHidden).map(({ name }) => name));
     expect(offered('')).not.toContain('complete');
     expect(candidatesFor(COMMANDS, [''])).toMatchObject({
@@ -19,7 +19,7 @@ describe('what a shell offers', () => {
   });
 
   it.each(COMMANDS.filter(({ isHidden }) => !isHidden).map((row) => [row.name, row] as const))(
-    'is every option of %s',
+    'contains every option of %s',
     (name, row) => {
       const expected = optionsOf(row).map(({ flags }) => /--[\w-]+/.exec(flags)?.[0]);
       expect(offered(name, '--')).toEqual([...expected, '--help']);

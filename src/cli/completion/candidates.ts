@@ -69,7 +69,7 @@ function follow(commands: readonly CommandRow[], words: readonly string[]): Foll
 
 const wordsOf = (words: readonly Candidate[], before = ''): Candidates => ({ kind: 'words', before, words });
 
-/** The placeholder tells what belongs there: `<file>`, `<address>`, or one of the listed values. */
+/** The placeholder says what belongs there: `<file>`, `<address>`, or one of the listed values. */
 function valuesOf(row: OptionRow | ArgumentRow, before: string): Candidates {
   const [, placeholder = ''] = /[<[]([\w=:-]+)/.exec('flags' in row ? row.flags : row.name) ?? [];
   if (row.values)

@@ -1,6 +1,6 @@
 /**
- * The scripts that a shell loads. They know nothing of our commands: each asks `proxwright complete` with the words typed so
- * far. It answers one candidate a line, with a tab before its description, or `:files` where a file belongs.
+ * The scripts that a shell loads. They contain no commands: each calls `proxwright complete` with the words typed so
+ * far. It prints one candidate per line, with a tab before its description, or `:files` where a file name belongs.
  */
 import type { SHELLS } from '../options.ts';
 

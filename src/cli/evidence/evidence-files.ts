@@ -10,7 +10,7 @@ import { unwritable } from '../write-file.ts';
 
 const PRIVATE = 0o600;
 const LOOK_MS = 20;
-/** Appending a line takes far less: a lock older than this was left by a dead process. */
+/** Appending a line takes far less time: a lock older than this was left by a dead process. */
 const PATIENCE_MS = 2_000;
 
 export interface EvidenceFiles {

@@ -1,4 +1,4 @@
-/** Drafts an incident report about a failed apply, in a file beside the stack file. */
+/** Drafts an incident report about a failed apply, in a file next to the stack file. */
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
@@ -27,7 +27,7 @@ export interface Failure {
   readonly lastPlan?: Plan;
 }
 
-/** What the report says of the command, beyond its failure. */
+/** What the report says about the command, besides its failure. */
 export interface IncidentContext {
   /** The command, as it can be typed again. */
   readonly typed: string;
@@ -36,8 +36,8 @@ export interface IncidentContext {
 }
 
 /**
- * Returns the name of the file. Only a run that started has something to report, which its journal says. If the draft
- * cannot be written, a warning says so; the run ends as it would have ended.
+ * Returns the name of the file. Only a run with a journal has something to report. If the draft cannot be written, a
+ * warning says so; the run ends as it would have ended.
  */
 export async function draftIncident(
   failure: Failure,

@@ -23,14 +23,14 @@ import { type TypedOptions, typedCommand } from './typed-command.ts';
 
 /** Options of commands that leave evidence. */
 export interface EvidenceOptions {
-  /** False if none is to be written. */
+  /** False to write none. */
   readonly evidence?: string | false;
   readonly task?: string;
   readonly note?: string;
 }
 
 const DEFAULT_FILE = 'evidence.md';
-/** Beside the table. */
+/** Next to the table. */
 const TIMELINES = 'timelines';
 const PRIVATE_DIRECTORY = 0o700;
 
@@ -114,7 +114,7 @@ export class Proof {
     }
   }
 
-  /** The picture is an extra: if it cannot be written, the evidence stands without it. */
+  /** The picture is optional: if it cannot be written, the evidence goes without it. */
   async #drawTimeline(table: string): Promise<string | undefined> {
     const { store, runId, outcomes } = this.known;
     if (!store || runId === undefined || !outcomes) return undefined;

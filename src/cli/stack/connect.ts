@@ -23,7 +23,7 @@ import {
 import type { CommandDeps } from '../command.ts';
 import type { OpenedStack } from './open.ts';
 
-/** What of a stack decides how its server is reached. */
+/** The parts of a stack that decide how its server is reached. */
 type StackConnection = Pick<OpenedStack, 'stack' | 'directory'>;
 
 export interface ConnectOptions {
@@ -66,7 +66,7 @@ export async function connect(
   });
 }
 
-/** How the server that `pve` talks to is reached beside the API. */
+/** How the server of `pve` is reached outside the API. */
 export async function serverOf(pve: Pve, opened: StackConnection, deps: CommandDeps): Promise<Connection> {
   const found = connectionFromEnvironment(environmentBeside(deps.environment, saidIn(opened)));
   return { endpoint: parseEndpoint(pve.endpoint), trust: await trustOf(opened, deps, found) };

@@ -1,4 +1,6 @@
-/** What a plan needs of this machine: files that it uploads and programs that it runs. Looked for before anything starts. */
+/**
+ * What a plan needs on this machine: files that it uploads and programs that it runs. Checked before anything starts.
+ */
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
@@ -15,7 +17,7 @@ import type { OpenedStack } from './open.ts';
 
 type Opened = Pick<OpenedStack, 'stack' | 'directory'>;
 
-/** Rejects a plan that would upload a local file that cannot be read, or run a program that is not there. */
+/** Rejects a plan that would upload a local file that cannot be read, or run a missing program. */
 export async function withLocalNeeds(
   result: PlanResult,
   opened: Opened,
@@ -79,7 +81,7 @@ async function missingPrograms(
   });
 }
 
-/** Those that do not pass. */
+/** Those that fail the check. */
 async function without(names: readonly string[], passes: (name: string) => Promise<boolean>): Promise<string[]> {
   const passed = await Promise.all(names.map(passes));
   return names.filter((_, index) => !passed[index]);

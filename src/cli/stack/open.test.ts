@@ -33,7 +33,7 @@ describe.runIf(process.platform !== 'win32')('opening a stack', () => {
     expect(warnings[0]).toContain('chmod -R go= .proxwright/lab');
   });
 
-  it('says nothing of a private directory, one that Proxwright made, or none', async () => {
+  it('does not warn about a private directory, one that Proxwright created, or none', async () => {
     expect(await warningsOf()).toEqual([]);
     expect(await warningsOf(0o700)).toEqual([]);
     await rm(join(directory, '.proxwright'), { recursive: true });

@@ -21,14 +21,14 @@ async function journal(store: MemoryStore, runId: string, cloneMs: number): Prom
   });
 }
 
-describe('what earlier runs took', () => {
-  it('is counted per stage from the start of a step to its successful end, for the last five runs', async () => {
+describe('the durations of earlier runs', () => {
+  it('are counted per stage from the start of a step to its successful end, for the last five runs', async () => {
     const store = new MemoryStore();
     for (const number of [1, 2, 3, 4, 5, 6]) await journal(store, `run-${number}`, number * 1000);
     expect(await pastDurations(store)).toEqual(new Map([['clone', [2000, 3000, 4000, 5000, 6000]]]));
   });
 
-  it('is nothing where a journal is damaged: a display must not stop a run', async () => {
+  it('are empty if a journal is damaged: a display must not stop a run', async () => {
     const store = new MemoryStore();
     await store.append('runs/run-1.jsonl', 'not an event');
     await store.append('runs/run-1.jsonl', 'nor this');

@@ -6,7 +6,7 @@ import { durationsOf, type KnownDurations } from '../views/run/timeline.ts';
 
 const RUNS_LOOKED_AT = 5;
 
-/** Only for display, so a journal that cannot be read is passed over. */
+/** Only for display, so an unreadable journal is skipped. */
 export async function pastDurations(store: StateStore): Promise<KnownDurations> {
   const runIds = (await listRuns(store)).slice(-RUNS_LOOKED_AT);
   const runs = await Promise.all(

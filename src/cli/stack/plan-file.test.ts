@@ -58,7 +58,7 @@ describe('a plan file', () => {
     const text = printPlan(PLAN);
     for (const copy of damagedCopies(text)) {
       try {
-        // A damaged name of the checksum leaves the plan as it was, and apply makes it again anyway.
+        // A damaged key of the checksum leaves the plan as it was, and apply recomputes it anyway.
         expect(parsePlan(copy, 'plan.json', 'demo'), copy).toMatchObject(JSON.parse(JSON.stringify(PLAN)));
       } catch (error) {
         if (!(error instanceof ProxwrightError)) throw error;
@@ -73,7 +73,7 @@ describe('a signed plan file', () => {
   const [KEY, OTHER] = [new Secret('the key of this repository'), new Secret('the key of another one')];
   const untrusted = expect.objectContaining({ code: 'PLAN_UNTRUSTED' });
   const read = (text: string, key?: Secret) => () => parsePlan(text, 'plan.json', 'demo', key);
-  /** Changed by somebody who repairs the checksum. */
+  /** Changed by an attacker who repairs the checksum. */
   const forged = (change: (plan: Record<string, unknown>) => void) => {
     const { checksum: _, ...content } = JSON.parse(printPlan(PLAN, KEY)) as Record<string, unknown>;
     change(content);

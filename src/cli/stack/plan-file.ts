@@ -14,7 +14,7 @@ import { checksumOf, inOrder, isSignedBy, sealed, signatureOf } from '../../stat
 import type { CommandDeps } from '../command.ts';
 import { writePrivateFile } from '../write-file.ts';
 
-/** Enough to tell a plan from any other file. Apply makes the plan again and compares its steps. */
+/** Enough to recognise a plan. Apply recomputes the plan and compares its steps. */
 const planSchema = z.looseObject({
   version: z.literal(PLAN_VERSION),
   stack: z.string(),
@@ -71,7 +71,7 @@ export function printPlan(plan: Plan, key?: Secret): string {
   return `${safeJson({ ...(inOrder(plan) as object), ...signature, checksum: checksumOf({ ...plan, ...signature }) }, 2)}\n`;
 }
 
-/** Of thousands of VMs. */
+/** Enough for thousands of VMs. */
 const MAX_PLAN_BYTES = 256 * 1024 ** 2;
 
 export async function readPlan(file: string, stack: string, deps: CommandDeps): Promise<Plan> {
@@ -106,7 +106,7 @@ export function parsePlan(text: string, file: string, stack: string, key?: Secre
       code: 'PLAN_STALE',
       where: { file },
       detail:
-        'Its checksum does not fit its content: the plan was edited or damaged after it was made. Nothing was changed.',
+        'Its checksum does not match its content: the plan was edited or damaged after it was made. Nothing was changed.',
       hint: advice`Make a new plan: ${command('plan', '--out', file)}`,
     });
   }
@@ -138,7 +138,7 @@ function assertSigned(signature: unknown, content: unknown, file: string, key: S
     detail:
       signature === undefined
         ? `${PLAN_KEY_VARIABLE} is set, and this plan is not signed. Nothing was changed.`
-        : `The signature does not fit: the plan was made with another key than the one in ${PLAN_KEY_VARIABLE}, or was changed since. Nothing was changed.`,
+        : `The signature does not match: the plan was made with another key than the one in ${PLAN_KEY_VARIABLE}, or was changed since. Nothing was changed.`,
     hint: advice`Make the plan where the key is set: ${command('plan', '--out', file)}`,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Plans for commands. Those that only look make one without the lock: what an unfinished run left behind is taken into
- * account, but not settled. The check of addresses before a plan serves commands with a lock as well.
+ * Plans for commands. Commands that only read plan without the lock: they take into account what an unfinished run left
+ * behind, but do not settle it. The check of addresses before a plan serves commands with a lock as well.
  */
 import { type Address, covers, keptAddress, replacedAddress } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
@@ -119,7 +119,7 @@ export function hasChanges(plan: Plan): boolean {
 }
 
 function without(state: StackState, vms: readonly ResolvedVm[]): StackState {
-  // With what holds their kept disks: apply decides about both.
+  // Together with the holders of their kept disks: apply decides about both.
   const left = new Set<string>(vms.flatMap(({ address }) => [address, keptAddress(address), replacedAddress(address)]));
   return { ...state, vms: Object.fromEntries(Object.entries(state.vms).filter(([address]) => !left.has(address))) };
 }
@@ -136,7 +136,7 @@ function completion({ address, fields }: ResolvedVm, state: StackState): Change 
   };
 }
 
-/** Every address on the command line must match something: a typing error would silently do nothing. */
+/** Every address on the command line must match something: a typo would silently do nothing. */
 export function checkPlanning(
   { only = [], replace = [], destroyData = [], hooks = {} }: PlanOptions,
   stack: ResolvedStack,

@@ -1,4 +1,6 @@
-/** Finds and reads the file of a stack with its variables, and resolves it. What needs no state loads no more than this. */
+/**
+ * Finds and reads the file of a stack with its variables, and resolves it. Commands that need no state load only this.
+ */
 import { access } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
@@ -55,7 +57,7 @@ function lockTimeoutOf({ lockTimeout }: StackOptions): number {
   });
 }
 
-/** The one beside the stack file, which is read without being asked for, then those of --var-file. */
+/** The one next to the stack file, which is read automatically, then those of --var-file. */
 export async function variableFilesOf(options: StackOptions, stackFile: string, directory: string): Promise<string[]> {
   const given = options.varFile ?? [];
   const named = new Set(given.map((name) => resolve(directory, name)));

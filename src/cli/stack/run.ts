@@ -112,7 +112,7 @@ function addressesOf(plan: Plan): Set<Address> {
   return new Set(plan.steps.filter(({ address }) => changed.has(address)).map(({ address }) => address));
 }
 
-/** How a run ended, with the exit code that it deserves. */
+/** How a run ended, with its exit code. */
 export function conclusionOf(
   command: Conclusion['command'],
   { outcomes, problems, timeline, tookMs }: Execution,
@@ -129,7 +129,7 @@ export function conclusionOf(
   return { command, code, outcomes, problems, timeline, tookMs, restartPending, rolls, vms, recorded: state.vms };
 }
 
-/** What a command needs that edits the state. */
+/** What a command that edits the state needs. */
 export async function editDeps(opened: OpenedStack, deps: CommandDeps, command: string): Promise<EditDeps> {
   return {
     store: patientStore(opened, deps),
@@ -151,7 +151,7 @@ export function lockStore(opened: OpenedStack, deps: CommandDeps, command: strin
 /** Unless the file says otherwise. Every plan reads the journals that are kept. */
 const KEPT_RUNS = 100;
 
-/** Asked after the secrets were read: none of them gets into the journal. */
+/** Computed after the secrets were read: none of them gets into the journal. */
 async function sourceOf({ file, directory }: OpenedStack, deps: CommandDeps): Promise<RunSource> {
   const { environment, commandLine, secrets } = deps;
   return secrets.redactIn(await runSource({ host: hostname(), commandLine, environment, directory, file }));
@@ -170,7 +170,10 @@ function userName(): string {
   }
 }
 
-/** A store that waits for the lock as long as the user allows, and says for whom, and reports when it takes one over. */
+/**
+ * A store that waits for the lock as long as the user allows, names the run that holds it, and reports when it takes
+ * over a lock.
+ */
 function patientStore(
   { store, lockTimeoutMs = 0 }: OpenedStack,
   { terminal, clock }: CommandDeps,
@@ -209,7 +212,7 @@ function sayDelivered({ runId, events, end, why, place }: Delivery, terminal: Co
   else terminal.log('warn', `Set aside ${what}: ${why}. See ${place}.`);
 }
 
-/** How often a lock that another run holds is asked for. */
+/** How often to try a lock that another run holds. */
 const LOCK_LOOK_MS = 2_000;
 
 async function lockInTime(

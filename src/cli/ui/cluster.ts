@@ -1,4 +1,4 @@
-/** The cluster as the page shows it: nodes with memory and storages, the VMs of the stack on them, and the guests of others. */
+/** The cluster as the page shows it: nodes with memory and storages, the VMs of the stack on them, and other guests. */
 
 import type { Pve } from '../../pve/index.ts';
 import { readRecorded } from '../../state/recorded.ts';

@@ -1,6 +1,6 @@
 /**
- * What the page of `sim --ui` shows and does. It reads the world of the simulator itself and sends it no request: a question
- * of the page is not counted by a fault rule, and no fault strikes it.
+ * What the page of `sim --ui` shows and does. It reads the world of the simulator directly, without requests: fault
+ * rules neither count nor affect what the page reads.
  */
 import { ProxwrightError } from '../../base/errors.ts';
 import { usedMemoryBytes } from '../../simulator/core/statistics.ts';

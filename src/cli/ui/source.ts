@@ -150,7 +150,7 @@ async function stackFiles(directory: string): Promise<string[]> {
   return found;
 }
 
-/** What a command would print about problems goes to the page. */
+/** The problems that a command would print go to the page. */
 export function quiet(deps: CommandDeps, problems: Diagnostic[]): CommandDeps {
   const nothing = () => {};
   const diagnostic = (problem: Diagnostic) => {

@@ -1,4 +1,6 @@
-/** What `adopt` takes and what it leaves, the file that it writes, and how its lines differ from the ones before. */
+/**
+ * What `adopt` takes over and leaves alone, the file that it writes, and how its lines differ from the previous ones.
+ */
 import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
 import type { Adoption } from '../../engine/adopt/adopt.ts';

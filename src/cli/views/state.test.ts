@@ -18,7 +18,7 @@ describe('the answer of state forget', () => {
     expect(said).toContain('If another VM has the ID 101 now, there is nothing left to do.');
   });
 
-  it('says what was found where the line was to be removed', () => {
+  it('says whether there was a line to remove', () => {
     expect(saidAfterForgetting(true)).toContain('VM 101 no longer has an ownership line.');
     expect(saidAfterForgetting(false)).toContain('No VM 101 of this stack exists');
   });

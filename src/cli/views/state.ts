@@ -1,4 +1,4 @@
-/** What the `state` commands show: the recorded VMs and images, backups, and what became of them in the cluster. */
+/** What the `state` commands show: the recorded VMs and images, backups, and how they compare with the cluster. */
 
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { commandText } from '../../base/hint.ts';
@@ -137,7 +137,7 @@ export function stateView(deps: ViewDeps): StateView {
   });
 }
 
-/** Messages that people and programs get alike: on a terminal as text, with --json as JSON lines. */
+/** Messages for people and programs: text on a terminal, JSON lines with --json. */
 function messages(terminal: Terminal) {
   return {
     moved: (to: string, { vmid, name }: Pick<VmRecord, 'vmid' | 'name'>) =>
@@ -173,7 +173,7 @@ function messages(terminal: Terminal) {
     recovery: ({ notFound, remarks }: Recovery) => {
       for (const remark of remarks) terminal.log('warn', remark);
       for (const address of notFound) {
-        terminal.log('warn', `No VM's notes name ${address}; what the state records of it is kept.`);
+        terminal.log('warn', `No VM's notes name ${address}; its record in the state is kept.`);
       }
     },
   };

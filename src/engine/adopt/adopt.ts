@@ -1,6 +1,6 @@
 /**
- * Takes over running VMs: chooses them, describes them by a stack file, and makes sure that the file is true of each. Reads
- * only; `record.ts` records them.
+ * Takes over running VMs: chooses them, describes them in a stack file, and makes sure that the file matches each of
+ * them. Reads only; `record.ts` records them.
  */
 import { setMaxListeners } from 'node:events';
 import { type Address, parseAddress } from '../../base/address.ts';
@@ -25,7 +25,7 @@ export interface AdoptInput {
   readonly guests: readonly Guest[];
   readonly choice: Choice;
   readonly state: StackState;
-  /** Of the file as it is; of an empty one where there is none. */
+  /** Of the existing file, or of an empty one if there is none. */
   readonly stack: ResolvedStack;
   readonly file: string;
   /** Of an existing file. */
@@ -41,10 +41,10 @@ export interface Adoption extends Fitted {
   readonly places: readonly Place[];
 }
 
-/** Only the survey where there is nothing to adopt. */
+/** Only the survey if there is nothing to adopt. */
 export async function planAdoption(input: AdoptInput): Promise<Adoption | Survey> {
   const { pve, signal, guests, choice, state, stack } = input;
-  // One list of abort listeners for all that is read at once.
+  // Many concurrent reads listen to one signal; that is not a leak.
   setMaxListeners(0, signal);
   let found = await survey({ pve, signal, state, stackName: stack.name }, guests, choice);
   const ha = await readHa(pve, signal);
@@ -94,7 +94,7 @@ function fitted(
     resolve,
     untruePaths: ({ vm, address }, fields) => {
       const real = observed.get(vm.vmid);
-      // An ownership line would be a change, unless it is asked for.
+      // An ownership line would be a change, unless the user asks for it.
       return real
         ? untruePaths({ stackName: stack.name, address, ha }, real, fields).filter(
             (path) => !claims || path !== 'ownership',
@@ -133,7 +133,7 @@ function unclaimed(vm: FoundVm): FoundVm {
   return { ...vm, leaves: new Map([...vm.leaves, ['ownership', 'off']]) };
 }
 
-/** Fields by which the next plan would not be empty. */
+/** Fields that would make the next plan non-empty. */
 function untruePaths(
   context: { readonly stackName: string; readonly address: Address; readonly ha: Adoption['ha'] },
   observed: Adoptable,

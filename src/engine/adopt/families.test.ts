@@ -35,11 +35,11 @@ describe('families of VMs', () => {
         ['x', 1, undefined],
       ],
     ],
-  ])('are made of %s', (_, names, expected) => {
+  ])('are formed from %s', (_, names, expected) => {
     expect(shapes(names.map((name) => vm(name)))).toEqual(expected);
   });
 
-  it('do not join what has little in common', () => {
+  it('do not join VMs that have little in common', () => {
     const small = { cpu: { cores: 1 }, memory: '1GiB' };
     const large = {
       cpu: { cores: 8, type: 'host' },
@@ -66,7 +66,7 @@ describe('the lines of a group', () => {
     return groupLines(first);
   };
 
-  it('hold what most members have; the others override it, and null takes away what one lacks', () => {
+  it('hold what most members have; the others override it, and null removes what one lacks', () => {
     const { shared, overrides } = family(
       vm('a-1', { memory: '2GiB', tags: ['x'] }),
       vm('a-2', { memory: '2GiB', tags: ['x'] }),
@@ -94,7 +94,7 @@ describe('the lines of a group', () => {
     expect(treeOf(shared)).toEqual({ node: 'pve1', nics: { net0: { bridge: 'vmbr0' } } });
   });
 
-  it('move to the defaults what most groups have, but no device that only some have', () => {
+  it('move what most groups have to the defaults, but no device that only some have', () => {
     const one = { memory: '2GiB', on_boot: true, disks: { scsi0: { size: '8GiB' }, scsi1: { size: '1GiB' } } };
     const { disks: _, ...rest } = one;
     const { defaults, groups } = withDefaults(

@@ -1,7 +1,4 @@
-/**
- * Families of VMs: those whose names differ by a number and that are nearly alike become a group, as a person would write
- * it. Pure.
- */
+/** Families of VMs: similar VMs whose names differ by a number become a group, as a person would write it. Pure. */
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import type { ImportedFields } from '../import/fields.ts';
 import { inheritedPaths, type KnownTemplate, originOf, referenceTo } from './origin.ts';
@@ -23,7 +20,7 @@ export interface Family {
   readonly key: string;
   /** In the order of their numbers. */
   readonly members: readonly FoundVm[];
-  /** Absent for a VM of its own. */
+  /** Absent for a single VM. */
   readonly series?: Series;
 }
 
@@ -35,12 +32,12 @@ export interface Series {
   readonly numbers: 'count' | readonly string[];
 }
 
-/** Fields that every VM has for itself: they make no difference between members. */
+/** Fields that are different for every VM: they do not count when members are compared. */
 const OWN = /^(name|vmid|node|nics\.[^.]+\.(mac|ipv[46]\.address)|description)$/;
 /** Two members of a family may differ in this many fields. */
 const MAY_DIFFER = 4;
 
-/** `pool`: a part of the list of guests, not of the configuration. */
+/** `pool` comes from the list of guests, not from the configuration. */
 export function foundVm(
   observed: VmObserved,
   { written, fields, leftOut }: ImportedFields,

@@ -1,6 +1,6 @@
 /**
- * Makes the file of adopted VMs true: it is read as a user's file would be, every VM in it is compared with the cluster, and
- * what differs is written for that VM alone.
+ * Makes the file match the adopted VMs: reads it like a user's file, compares every VM in it with the cluster, and
+ * writes each difference for that VM alone.
  */
 import { type Address, toAddress } from '../../base/address.ts';
 import { type Diagnostic, formatDiagnostic } from '../../base/diagnostics.ts';
@@ -31,7 +31,7 @@ export interface Fitted {
   readonly unfit: ReadonlyMap<Address, readonly string[]>;
 }
 
-/** Each round writes at least one more value, and there are not many that defaults or a group can get wrong. */
+/** Each round writes at least one more value, and defaults or a group can get only a few wrong. */
 const ROUNDS = 12;
 
 export async function fitText({ adopted, file, resolve, untruePaths }: FitInput): Promise<Fitted> {
@@ -58,7 +58,7 @@ function corrected(adopted: AdoptedText, place: Place, path: string): boolean {
   const branch = leaves.has(path) ? path : [...leaves.keys()].find((each) => path.startsWith(`${each}.`));
   const value = branch === undefined ? null : leaves.get(branch);
   const at = [...place.path, ...(branch ?? path).split('.')];
-  // A branch of which the VM has parts is corrected part by part.
+  // A branch that the VM has in part is corrected part by part.
   if (branch === undefined && hasBelow(leaves, path)) return false;
   if (adopted.document.hasIn(at) && JSON.stringify(adopted.document.getIn(at)) === JSON.stringify(value)) return false;
   setOwn(adopted, place, branch ?? path, value);

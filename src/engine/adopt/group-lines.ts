@@ -8,7 +8,7 @@ import { factored, isSame, type Leaves, SLOT } from './shared-values.ts';
 
 export interface GroupLines {
   readonly family: Family;
-  /** How many there are, their names and IDs: what no other group can have. */
+  /** Their number, names and IDs, which no other group can share. */
   readonly head: Leaves;
   readonly shared: Leaves;
   /** By number of the member. */
@@ -70,17 +70,17 @@ function addressLeaves(members: readonly Leaves[]): Map<string, unknown> {
   );
 }
 
-/** What has to be said of it: not its identity and place, and not what it has from its template. */
+/** What the file has to say about it: neither its identity and place, nor what it has from its template. */
 function ownLeaves(vm: FoundVm): Map<string, unknown> {
   return new Map([...allLeaves(vm)].filter(([path]) => !vm.inherited.has(path)));
 }
 
-/** Without identity and place, and without what is so anyway. */
+/** Without identity and place, and without defaults. */
 export function allLeaves({ leaves }: FoundVm): Map<string, unknown> {
   return new Map([...leaves].filter(([path, value]) => !NOT_SHARED.test(path) && !isGivenAnyway(path, value)));
 }
 
-/** A MAC address stays as it is without being written down. */
+/** A MAC address stays as it is even if the file does not mention it. */
 const NOT_SHARED = /^(name|vmid|node|nics\.[^.]+\.mac)$/;
 
 /** The value that Proxmox or the field itself assumes. */
@@ -121,7 +121,7 @@ export function withDefaults(groups: readonly GroupLines[]): {
   };
 }
 
-/** A default that many VMs have to take back helps no reader: at most one in so many. */
+/** A default that many VMs override does not help the reader: at most one in this many may. */
 const NEARLY_ALL = 5;
 
 /** What all members have, with or without a line for it. */
@@ -131,8 +131,8 @@ function inCommon([first, ...others]: readonly FoundVm[]): Leaves {
   );
 }
 
-/** What belongs to one group even if another has the same. */
+/** Values of one group even if another has the same. */
 const PER_GROUP = /^(description|nodes|nics\.[^.]+\.ipv[46]\.(address|addresses))$/;
 
-/** A default that some VMs have to take back would be read as a statement about them. */
+/** A default that some VMs override would mislead the reader. */
 const OF_ALL_OR_NONE = /^(power|pool|clone\..*)$/;

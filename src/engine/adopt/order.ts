@@ -1,4 +1,4 @@
-/** The order of fields in a file: as the reference page has them, with the place of the VM first. Pure. */
+/** The order of fields in a file: that of the reference page, with the place of the VM first. Pure. */
 import { once } from '../../base/values/once.ts';
 import { vmFieldRows } from '../../kinds/vm/fields/rows.ts';
 import { type Leaves, SLOT } from './shared-values.ts';
@@ -25,7 +25,7 @@ export function inOrder(leaves: Leaves): Map<string, unknown> {
 
 function rankOf(path: string): number {
   if (path === 'node' || path === 'nodes') return -1;
-  // Of members, addresses are a list; parts without a row, such as `extra.args`, are where their owner is.
+  // Addresses of members are a list; parts without a row, such as `extra.args`, take the position of their owner.
   for (let at = path.replace(SLOT, '$1.*').replace(/\.addresses$/, '.address'); at !== ''; at = ownerOf(at)) {
     const rank = ranks().get(at) ?? firstBelow(at);
     if (rank !== undefined) return rank;

@@ -44,7 +44,7 @@ describe('the template of a VM', () => {
     expect(originOf(copy, leaves, known(other))).toBeUndefined();
   });
 
-  it('is the one that the VM is most like, if a template was cloned from another one', () => {
+  it('is the most similar one, if a template was cloned from another one', () => {
     const copy = vm({ meta: UBUNTU.meta });
     const minimal = observed(9001, { name: 'minimal', meta: UBUNTU.meta, ostype: 'l26' });
     const windows = observed(9002, { ...UBUNTU, name: 'windows', ostype: 'win11', bios: 'ovmf' });
@@ -52,13 +52,13 @@ describe('the template of a VM', () => {
     expect(originOf(copy, leaves, known(observed(9000, UBUNTU), observed(9001, UBUNTU)))).toBeUndefined();
   });
 
-  it('gives the VM what it does not have to say, except what every reader wants to know', () => {
+  it('provides values that the file can omit, except those that every reader wants to see', () => {
     const [template] = known(observed(9000, UBUNTU));
     const same = leavesOf({ ...FIELDS, memory: '2GiB', nics: { net0: { bridge: 'vmbr0' } } });
     expect(template && [...inheritedPaths(same, template)]).toEqual(['os_type', 'agent.enabled']);
   });
 
-  it('is named by its id where its name means several', () => {
+  it('is named by its id if several templates have its name', () => {
     const templates = known(observed(9000, UBUNTU), observed(9001, UBUNTU), observed(9010, UBUNTU, 'pve2'));
     const names = templates.map((each) => referenceTo(each, templates, each.node));
     expect(names).toEqual([9000, 9001, 'ubuntu']);

@@ -68,7 +68,10 @@ function linkedTo(current: ReadonlyMap<string, string>): number | undefined {
 
 const BASE = /[:/]base-(\d+)-disk-\d+[^/]*\//;
 
-/** The one that has least that the VM lacks, and then most that it has; undefined if two of them are equally like it. */
+/**
+ * The one with the fewest values that the VM lacks, then with the most that it has; undefined if two are equally
+ * similar.
+ */
 function mostAlike(leaves: Leaves, templates: readonly KnownTemplate[]): KnownTemplate | undefined {
   const rated = templates.map((template) => {
     const alike = inheritedPaths(leaves, template).size;
@@ -88,6 +91,6 @@ export function inheritedPaths(leaves: Leaves, template: KnownTemplate): Set<str
   );
 }
 
-/** What a reader wants to know of every VM, and what no template decides. */
+/** What a reader wants to know about every VM, and what no template decides. */
 const ALWAYS_SAID =
   /^(name|vmid|node|pool|power|memory|cpu\.cores|ha\..*|nics\.[^.]+\.(mac|bridge|vlan|ipv[46](\..*)?))$/;

@@ -1,4 +1,6 @@
-/** Records adopted VMs in the state, with their identity and what the file says of them. Writes nothing to any VM. */
+/**
+ * Records adopted VMs in the state, with their identity and what the file says about them. Writes nothing to any VM.
+ */
 import type { Address } from '../../base/address.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import type { Observed } from '../../kinds/observed.ts';
@@ -17,7 +19,7 @@ export interface RecordInput extends Omit<EditDeps, 'stackName'> {
   readonly ha: NonNullable<Observed['ha']>;
 }
 
-/** Returns what could not be found out, for the user. */
+/** Returns what could not be determined, for the user. */
 export async function recordAdopted(input: RecordInput): Promise<string[]> {
   const { stack, vms, ha } = input;
   const inFile = new Map(stack.vms.map((vm) => [vm.address, vm]));

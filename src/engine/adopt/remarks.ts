@@ -1,4 +1,7 @@
-/** What a file cannot say of the VMs in it, each thing once, with the names of those it is true of unless it is true of all. Pure. */
+/**
+ * What a file cannot express about its VMs: each remark once, with the names of the VMs that it concerns unless it
+ * concerns all. Pure.
+ */
 import type { FoundVm } from './families.ts';
 
 /** Beyond this many names, the rest is counted. */

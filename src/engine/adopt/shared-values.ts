@@ -44,8 +44,10 @@ export interface Factored {
   readonly rests: readonly Leaves[];
 }
 
-/** `saves`: whether a value that `having` of them have and `lacking` of them have nothing for is worth sharing.
- *  `known`: also values that need no line. */
+/**
+ * `saves`: whether a value that `having` of them have and `lacking` of them lack is worth sharing. `known`: also values
+ * that need no line.
+ */
 export function factored(
   all: readonly Leaves[],
   saves: (counts: { readonly having: number; readonly lacking: number }, path: string) => boolean,
@@ -66,15 +68,15 @@ export function factored(
 /** A device of a VM: the list that it is in, and its slot. */
 export const SLOT = /^(disks|nics|usb|pci|serial|virtiofs|numa_nodes)\.[^.]+/;
 
-/** What has to be written beside `shared` to get `leaves`; rather a known value than `null`. */
+/** What has to be written in addition to `shared` to get `leaves`; a known value is preferred to `null`. */
 function beyond(leaves: Leaves, shared: Leaves, known: Leaves = leaves): Leaves {
   const rest = new Map([...leaves].filter(([path, value]) => !shared.has(path) || !isSame(shared.get(path), value)));
   for (const path of shared.keys()) {
     const steps = path.split('.');
     const branches = steps.map((_, index) => steps.slice(0, index + 1).join('.'));
-    // A single value takes the place of a map, and a map that of a single value: `dhcp`, or an address.
+    // A single value replaces a map, and a map replaces a single value: `dhcp`, or an address.
     if (branches.some((branch) => leaves.has(branch)) || hasBelow(leaves, path)) continue;
-    // `null` removes a whole branch, if nothing of it is there.
+    // `null` removes a whole branch if none of it is present.
     if (known.has(path)) rest.set(path, known.get(path));
     else rest.set(branches.find((branch) => !hasBelow(leaves, branch) && !hasBelow(known, branch)) ?? path, null);
   }

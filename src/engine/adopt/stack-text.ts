@@ -1,6 +1,6 @@
 /**
- * The stack file of adopted VMs: a new one, or an existing one with what it lacks. Each VM gets an address, and a place in the
- * file where its own values go. Pure.
+ * The stack file of adopted VMs: a new one, or an existing one with the missing VMs added. Each VM gets an address, and
+ * a place in the file for its own values. Pure.
  */
 import {
   type Document,
@@ -62,9 +62,9 @@ export function newStackText(vms: readonly FoundVm[], { stackName, claims, group
 }
 
 const HEAD = `# yaml-language-server: $schema=./stack.schema.json
-# VMs that were there before this file. To see whether the file still describes them: proxwright plan
-# "clone" names the template that a VM has come from, as far as Proxmox shows it. Before Proxwright makes one of the others
-# again, say how: with "clone", or with "image" in one of its disks.
+# VMs that existed before this file. To see whether the file still describes them: proxwright plan
+# "clone" names the template of a VM, if Proxmox shows it. Before Proxwright can create one of the others again,
+# say how: with "clone", or with "image" in one of its disks.
 version: 1
 `;
 
@@ -157,12 +157,12 @@ function placed(document: Document, { family, head, shared, overrides }: GroupLi
   const node = document.createNode(tree);
   for (const pair of (node as YAMLMap<unknown, Node>).items) tidy(pair.value, String(pair.key).length + 6);
   const remarks = remarksOn(members);
-  const vms = document.get('vms') as YAMLMap; // both callers made sure of it
+  const vms = document.get('vms') as YAMLMap; // both callers check it
   const pair = document.createPair<Scalar, Node>(key, node);
   if (vms.items.length > 0) pair.key.spaceBefore = true;
   vms.add(pair);
   if (remarks.length > 0) {
-    // Text of the server: no line break may end the comment.
+    // Text from the server: a line break must not end the comment.
     node.commentBefore = ['Not in this file, and left as it is:', ...remarks]
       .map((line) => ` ${visibleLine(line)}`)
       .join('\n');
@@ -176,7 +176,7 @@ function placed(document: Document, { family, head, shared, overrides }: GroupLi
 
 const WIDTH = 100;
 
-/** Maps that fit into a line are written in one, as people do. */
+/** Writes maps that fit into a line in one line, as people do. */
 function tidied<Value extends Node>(node: Value, indent: number): Value {
   if (node instanceof YAMLMap) for (const { key, value } of node.items) tidy(value, indent + String(key).length + 4);
   return node;
@@ -192,12 +192,12 @@ function tidy(node: unknown, indent: number): void {
   for (const { key, value } of node.items) tidy(value, indent + String(key).length + 4);
 }
 
-/** Of more levels than `nics: { net0: { ipv4: { … } } }` has, a line is hard to read. */
+/** A line with more levels than `nics: { net0: { ipv4: { … } } }` is hard to read. */
 function isDeep(node: unknown, levels = 2): boolean {
   return node instanceof YAMLMap && (levels === 0 || node.items.some(({ value }) => isDeep(value, levels - 1)));
 }
 
-/** Writes a value of one VM; `null` takes away what the group or the defaults say. */
+/** Writes a value of one VM; `null` removes what the group or the defaults set. */
 export function setOwn({ document }: AdoptedText, { path }: Place, field: string, value: unknown): void {
   const steps = [...path, ...field.split('.')];
   for (let depth = 1; depth < steps.length; depth++) {
@@ -209,7 +209,7 @@ export function setOwn({ document }: AdoptedText, { path }: Place, field: string
 
 export function printed({ document, before = '' }: AdoptedText, file: string): string {
   if (file.endsWith('.json')) return `${safeJson(document.toJS(), 2)}\n`;
-  // Notes can contain characters that no one sees, or that reverse what is read. A user's own file keeps what it has.
+  // Notes can contain invisible characters, or ones that reverse the text. A user's own file keeps them.
   if (visibleText(before) !== before) return document.toString(STYLE);
   visit(document, {
     Scalar: (_, node) => {

@@ -1,4 +1,4 @@
-/** Which VMs of the cluster are to be adopted, which stay as they are, and why. Reads only. */
+/** Which VMs of the cluster will be adopted, which stay as they are, and why. Reads only. */
 
 import { hasCode } from '../../base/errors.ts';
 import { nodeCommand, setUuid } from '../../base/text/node-command.ts';
@@ -47,7 +47,7 @@ export interface Survey {
   /** Chosen VMs that the state has already. */
   readonly known: number;
   readonly guests: readonly Guest[];
-  /** Those that can be read, as far as there is something to adopt. */
+  /** Those that can be read; empty if there is nothing to adopt. */
   readonly templates: readonly VmObserved[];
 }
 
@@ -64,7 +64,7 @@ export async function readGuests(pve: Pve, signal: AbortSignal): Promise<Guest[]
   return named.sort((a, b) => a.vmid - b.vmid);
 }
 
-/** The list of the cluster lags: a VM that was made a moment ago has no name in it. The list of its node has. */
+/** The list of the cluster lags: a VM that was just created has no name in it. The list of its node has the name. */
 async function withNames(pve: Pve, guests: readonly Guest[], signal: AbortSignal): Promise<Guest[]> {
   const nodes = new Set(guests.filter(({ name, type }) => name === '' && type === 'qemu').map(({ node }) => node));
   const lists = await Promise.all([...nodes].map((node) => pve.node(node).vms.list({}, { signal })));
@@ -167,7 +167,7 @@ async function look(pve: Pve, guest: Guest, signal: AbortSignal): Promise<Adopta
     return `it has no uuid in smbios1. On ${node}: ${setUuid(vmid, vm.current.get('smbios1'))}`;
   } catch (error) {
     if (hasCode(error, 'PRIVILEGE_MISSING')) return `the token needs VM.Audit on /vms/${vmid}`;
-    if (isNotFound(error)) return 'gone by now';
+    if (isNotFound(error)) return 'it no longer exists';
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Adopted VMs as a Terraform configuration: a resource for each family, with import blocks. What differs between members is
- * in a local map, by the name of the VM. Pure.
+ * Adopted VMs as a Terraform configuration: a resource for each family, with import blocks. Differences between members
+ * are in a local map, by the name of the VM. Pure.
  */
 import { safeJson, visibleLine } from '../../base/text/safe-text.ts';
 import { type Family, type FoundVm, families } from './families.ts';
@@ -22,7 +22,7 @@ export function terraformText(vms: readonly FoundVm[]): string {
   return `${[HEAD, ...blocks].join('\n')}`;
 }
 
-const HEAD = `# VMs that were there before this configuration. "terraform plan" shows what applying it does: it imports them.
+const HEAD = `# VMs that existed before this configuration. "terraform plan" shows what applying it does: it imports them.
 terraform {
   required_providers {
     proxwright = { source = "proxwright.dev/proxwright/proxwright" }
@@ -94,7 +94,7 @@ function plainLeaves(vm: FoundVm): [string, unknown][] {
     .map(([path, value]): [string, unknown] => [path, unescaped(value)]);
 }
 
-/** A stack file writes `$${` for a `${` that is no reference, and so does HCL; \`literal\` escapes it again. */
+/** A stack file writes `$${` for a literal `${`, and so does HCL; \`literal\` escapes it again. */
 function unescaped(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('$${', () => '${');
   return Array.isArray(value) ? value.map(unescaped) : value;

@@ -85,7 +85,7 @@ export function isHealthy(findings: readonly Finding[]): boolean {
   return findings.every(({ verdict }) => verdict !== 'bad');
 }
 
-/** Sizes for people who compare: `814 GiB` says more than 833584MiB. */
+/** Sizes for comparison: `814 GiB` is easier to read than 833584MiB. */
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
 
 /** A size for reading: at most one decimal, and none if it is 0. */

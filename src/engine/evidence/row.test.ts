@@ -106,7 +106,7 @@ describe('appending a row', () => {
     ['text without an end', `${HEAD}${row}\n\nDecisions`, '\n\n'],
     ['another table below it', `${HEAD}${row}\n\n| x | y |\n| --- | --- |\n| 1 | 2 |\n`, '\n'],
     ['only a title', '# Evidence\n', '\n'],
-  ])('begins a table of its own after %s', (_what, present, gap) => {
+  ])('begins a new table after %s', (_what, present, gap) => {
     expect(appendedRow(present, row)).toBe(`${gap}${HEAD}${row}\n`);
   });
 });

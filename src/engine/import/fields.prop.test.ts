@@ -31,7 +31,7 @@ describe('the stack lines of an imported VM', () => {
       fc.property(cases, ({ site, desired }) => {
         const vm = madeFrom(site.values, desired);
         const { fields, leftOut } = fieldsOfVm(vm);
-        // What is left out, a rule refuses; everything that a file may say can be said truly.
+        // A rule refuses what is left out; everything else can be expressed exactly.
         expect(leftOut.filter((text) => /as the VM has it/.test(text))).toEqual([]);
         const isLeftOut = (path: string) => leftOut.some((text) => path.startsWith(text.slice(0, text.indexOf(':'))));
         const found = desiredConfig(fields, {});
@@ -87,7 +87,7 @@ describe('the stack lines of an imported VM, pasted into a new file', () => {
   });
 });
 
-/** What the server assumes anyway may be absent; where a disk was imported from is nowhere to be read. */
+/** Server defaults may be absent, and the source of an imported disk cannot be read. */
 function stands(
   { current }: VmObserved,
   { key, desired }: DesiredEntry,

@@ -41,7 +41,7 @@ type Tree = { [key: string]: unknown };
 export interface ImportedFields {
   /** As written in a stack file, where `$${` stands for `${`. */
   readonly written: Readonly<Tree>;
-  /** The same as it is. */
+  /** The same without escaping. */
   readonly plain: Readonly<Tree>;
   readonly fields: VmFields;
   /** What the VM has and the file cannot express. */
@@ -87,7 +87,7 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   return settled(tree, observed, leftOut);
 }
 
-/** Sub-keys of Proxmox that no field sets: they stay as they are, whatever changes beside them. */
+/** Sub-keys of Proxmox that no field sets: they stay as they are, whatever else changes. */
 function partsWithoutField(key: string, text: string): string[] {
   const rows = rowsOfKey(key);
   if (rows.length === 0 || rows.some(({ part, words }) => part === undefined && words !== 'removal')) return [];
@@ -97,7 +97,7 @@ function partsWithoutField(key: string, text: string): string[] {
   );
 }
 
-/** What a drive is, and what Proxmox derives: uuid and encoding of the SMBIOS table, the kind of a drive. */
+/** Sub-keys that Proxmox derives: uuid and encoding of the SMBIOS table, the kind of a drive. */
 const NOT_PARTS = new Set(['media', 'size', 'format', 'file', 'uuid', 'base64']);
 
 function readRows(

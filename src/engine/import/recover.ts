@@ -166,7 +166,7 @@ function continuedLineage(state: StackState, claims: readonly Claim[]): string |
   return first !== undefined && others.length === 0 ? first : state.lineage;
 }
 
-/** VMs that another copy of the stack made are taken over one by one, if at all. */
+/** VMs that another copy of the stack created are taken over only one by one, by the user. */
 function isOfState({ address, ownership, vm }: Claim, lineage: string | undefined, remarks: string[]): boolean {
   if (!isForeign(ownership, lineage)) return true;
   remarks.push(

@@ -88,7 +88,7 @@ describe('an Ansible inventory', () => {
     expect(text).not.toMatch(/password/i);
   });
 
-  it.skipIf(spawnSync(READER, ['--version']).error)('is read by Ansible without a complaint', () => {
+  it.skipIf(spawnSync(READER, ['--version']).error)('is read by Ansible without warnings', () => {
     const folder = mkdtempSync(join(tmpdir(), 'proxwright-ansible-'));
     try {
       const file = join(folder, 'inventory.yaml');
@@ -104,7 +104,10 @@ describe('an Ansible inventory', () => {
   });
 });
 
-/** One that exists, one with a MAC address in the stack that does not, one of which nothing is known, one with two cards. */
+/**
+ * One VM that exists, one that does not and has a MAC address in the stack, one about which nothing is known, one with
+ * two cards.
+ */
 const WITH_CARDS = stackOutputs(
   stackOf([
     vm('control', 1, { ...address('10.0.20.11') }),

@@ -25,7 +25,7 @@ function privilegesWith(nodes: readonly string[], lifecycle = true): string[] {
   return needsOf(STACK, nodes, lifecycle).needs.requirements.flatMap(({ privileges }) => privileges);
 }
 
-describe('the needs of the whole life of a VM', () => {
+describe('the needs of a VM over its whole life', () => {
   it('include moves only if the cluster has another node', () => {
     expect(privilegesWith(['pve1', 'pve2'])).toContain('VM.Migrate');
     expect(privilegesWith(['pve1'])).not.toContain('VM.Migrate');
@@ -40,7 +40,7 @@ describe('guesses about a template that cannot be read', () => {
   const clone = (fields: string) =>
     STACK.replace('disks: { scsi0: { storage: tank, size: 1GiB } }', `clone: { ${fields} }`);
 
-  it('cover what the file does not pin down', () => {
+  it('cover everything that the file leaves open', () => {
     expect(needsOf(clone('template: debian'), ['pve1']).guesses).toEqual([
       { template: 'debian', covers: ['vms', 'storages', 'bridges'] },
     ]);
@@ -49,7 +49,7 @@ describe('guesses about a template that cannot be read', () => {
     ]);
   });
 
-  it('do not arise for VMs without a template', () => {
+  it('are not made for VMs without a template', () => {
     expect(needsOf(STACK, ['pve1']).guesses).toEqual([]);
   });
 

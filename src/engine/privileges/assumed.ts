@@ -30,7 +30,7 @@ export interface AssumedInput {
   readonly stack: ResolvedStack;
   readonly version: ServerVersion;
   readonly now: Instant;
-  /** What is known of the cluster, if there is one to read. */
+  /** What is known about the cluster, if one can be read. */
   readonly observed?: (Pick<Observed, 'templates' | 'pciMappings'> & Partial<Pick<Observed, 'nodes'>>) | undefined;
   readonly lifecycle?: boolean;
 }
@@ -81,7 +81,7 @@ export function assumedNeeds(given: AssumedInput): AssumedNeeds {
   };
 }
 
-/** Any of its nodes: the privileges of a VM do not depend on which one it is. */
+/** Any of its nodes: the privileges of a VM do not depend on the node. */
 function withAnyNodes(stack: ResolvedStack, observed: AssumedInput['observed']): ResolvedStack {
   const known: Observed['nodes'] = observed?.nodes ?? new Map();
   const nodes = stack.vms.flatMap((vm) => {

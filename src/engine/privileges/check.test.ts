@@ -4,7 +4,7 @@ import { withZones } from './check.ts';
 import { Grants } from './grants.ts';
 import type { Requirement } from './requirement.ts';
 
-/** A token that may use what stands below one zone, on a cluster that shows it another one. */
+/** A token that may use one zone, on a cluster that shows it another one. */
 function server(): { pve: Pve; asked: string[] } {
   const asked: string[] = [];
   const pve = {

@@ -1,7 +1,8 @@
 /**
- * What the token may do, and which tags it may set. A privilege in the answer is granted; its value says whether it propagates
- * to the paths below. The answer already combines token and user. One request returns an overview: the top paths, and all paths
- * with entries of their own. It leaves out paths where nothing is granted, so any other path has to be asked by itself.
+ * What the token may do, and which tags it may set. A privilege in the answer is granted; its value says whether it
+ * propagates to the paths below. The answer already combines token and user. One request returns an overview: the top
+ * paths, and all paths with their own entries. It leaves out paths where nothing is granted, so any other path needs
+ * its own request.
  */
 import { setMaxListeners } from 'node:events';
 import { MAX_AGE_MS } from '../../kinds/observed.ts';
@@ -113,7 +114,7 @@ function byPath(permissions: Permissions): ReadonlyMap<string, GrantsOnPath> {
   return new Map(Object.entries(permissions).map(([path, granted]) => [path, new Map(Object.entries(granted))]));
 }
 
-/** What paths below without entries of their own inherit. */
+/** What paths below inherit if they have no entries. */
 function propagated(granted: GrantsOnPath | undefined): GrantsOnPath {
   return new Map([...(granted ?? [])].filter(([, propagates]) => propagates));
 }

@@ -10,9 +10,9 @@ export type RequirementsInput = NeedsContext;
 
 export interface PlanNeeds {
   readonly requirements: readonly Requirement[];
-  /** What no token may do, with the ways out. */
+  /** What no token may do, with the remedies. */
   readonly rootOnly: readonly Diagnostic[];
-  /** Tags that come or go: whether they are reserved only the server knows. */
+  /** Tags that are added or removed: only the server knows whether they are reserved. */
   readonly tags: readonly { readonly tags: readonly string[]; readonly because: Because }[];
 }
 

@@ -60,7 +60,7 @@ describe('the smallest roles', () => {
     expect(smallestRoles([both], { version: PVE8 }).roles[0]?.privileges).toEqual(['VM.Monitor']);
   });
 
-  it('put strong privileges into a role of their own', () => {
+  it('put strong privileges into a separate role', () => {
     const { roles, acl } = smallestRoles(
       [
         requirement(['VM.Audit'], '/vms/401'),

@@ -43,11 +43,11 @@ export interface RoleOptions {
 
 const DEFAULT_NAME = 'Proxwright';
 
-/** Strong privileges, which get a role of their own. */
+/** Strong privileges, which get a separate role. */
 const STRONG = new Set([
   'Sys.Modify',
   'Sys.Console',
-  // On a storage with disks it allows to change and delete all of them.
+  // On a storage with disks it allows changing and deleting all of them.
   'Datastore.Allocate',
   'Mapping.Modify',
   'VM.GuestAgent.Unrestricted',

@@ -9,13 +9,13 @@ const B = vmAddress('b');
 const C = vmAddress('c');
 
 interface Plan {
-  /** Until the VM has been made and started. */
+  /** Until the VM has been created and started. */
   readonly createMs: number;
   readonly waitMs: number;
-  readonly end?: 'fails' | 'is not made';
+  readonly end?: 'fails' | 'was not created';
 }
 
-/** Makes all VMs at once and says when each began to wait and when its wait ended, in seconds. */
+/** Creates all VMs at once and returns when each wait began and ended, in seconds. */
 async function rollOut(mode: 'sequential' | 'parallel', plans: readonly (readonly [Address, Plan])[]) {
   const clock = new VirtualClock();
   const start = clock.now();
@@ -28,7 +28,7 @@ async function rollOut(mode: 'sequential' | 'parallel', plans: readonly (readonl
     Promise.all(
       plans.map(async ([address, { createMs, waitMs, end }]) => {
         await clock.sleep(createMs);
-        if (end === 'is not made') return schedule.skip(address);
+        if (end === 'was not created') return schedule.skip(address);
         const wait = schedule.run(address, async () => {
           const begun = clock.now() - start;
           await clock.sleep(waitMs);
@@ -43,7 +43,7 @@ async function rollOut(mode: 'sequential' | 'parallel', plans: readonly (readonl
 }
 
 describe('sequential readiness', () => {
-  it('begins a wait when the one before has ended, while creations continue', async () => {
+  it('begins a wait when the previous one has ended, while creations continue', async () => {
     const story = await rollOut('sequential', [
       [A, { createMs: 10_000, waitMs: 30_000 }],
       [B, { createMs: 15_000, waitMs: 5_000 }],
@@ -52,7 +52,7 @@ describe('sequential readiness', () => {
     expect(story).toEqual({ 'vm.a': '10-40', 'vm.b': '40-45', 'vm.c': '60-65' });
   });
 
-  it('keeps the order even if a later VM is there first', async () => {
+  it('keeps the order even if a later VM exists first', async () => {
     const story = await rollOut('sequential', [
       [A, { createMs: 50_000, waitMs: 5_000 }],
       [B, { createMs: 10_000, waitMs: 5_000 }],
@@ -70,23 +70,23 @@ describe('sequential readiness', () => {
 
   it('continues when a VM is never created', async () => {
     const story = await rollOut('sequential', [
-      [A, { createMs: 20_000, waitMs: 0, end: 'is not made' }],
+      [A, { createMs: 20_000, waitMs: 0, end: 'was not created' }],
       [B, { createMs: 1_000, waitMs: 5_000 }],
       [C, { createMs: 1_000, waitMs: 5_000 }],
     ]);
     expect(story).toEqual({ 'vm.b': '20-25', 'vm.c': '25-30' });
   });
 
-  it('does not let a VM overtake two that are not there yet', async () => {
+  it('does not let a VM overtake two that do not exist yet', async () => {
     const story = await rollOut('sequential', [
       [A, { createMs: 30_000, waitMs: 5_000 }],
-      [B, { createMs: 1_000, waitMs: 0, end: 'is not made' }],
+      [B, { createMs: 1_000, waitMs: 0, end: 'was not created' }],
       [C, { createMs: 1_000, waitMs: 5_000 }],
     ]);
     expect(story).toEqual({ 'vm.a': '30-35', 'vm.c': '35-40' });
   });
 
-  it('passes on what a wait ends with', async () => {
+  it('passes on the result of a wait', async () => {
     const schedule = readinessSchedule('sequential', [A]);
     await expect(schedule.run(A, () => Promise.reject(new Error('not ready')))).rejects.toThrow('not ready');
     expect(await schedule.run(B, async () => 'unlisted')).toBe('unlisted');
@@ -105,7 +105,7 @@ describe('sequential readiness', () => {
 });
 
 describe('parallel readiness', () => {
-  it('begins every wait as soon as its VM is there', async () => {
+  it('begins every wait as soon as its VM exists', async () => {
     const story = await rollOut('parallel', [
       [A, { createMs: 10_000, waitMs: 30_000 }],
       [B, { createMs: 15_000, waitMs: 5_000 }],
@@ -119,7 +119,7 @@ describe('waitOrder', () => {
     expect(waitOrder([A, B, C].map((address) => ({ address, after: [] })))).toEqual([A, B, C]);
   });
 
-  it('puts a VM behind those it is made after, wherever they stand', () => {
+  it('puts a VM behind those in its `after`, whatever their position', () => {
     const vms = [
       { address: A, after: [C] },
       { address: B, after: [] },
@@ -128,7 +128,7 @@ describe('waitOrder', () => {
     expect(waitOrder(vms)).toEqual([C, A, B]);
   });
 
-  it('ends even where VMs wait for each other or for strangers', () => {
+  it('ends even if VMs wait for each other or for unknown VMs', () => {
     const vms = [
       { address: A, after: [B, vmAddress('stranger')] },
       { address: B, after: [A] },

@@ -1,6 +1,6 @@
 /**
- * Whose wait begins when. Sequential: one VM at a time, in a fixed order, each after the one before has ended — well or
- * not — while creations continue. Parallel: all at once.
+ * When each wait begins. Sequential: one VM at a time, in a fixed order, each after the previous wait has ended,
+ * successfully or not, while creations continue. Parallel: all at once.
  */
 import type { Address } from '../../base/address.ts';
 import { canceledBy, throwIfCanceled } from '../../base/clock.ts';
@@ -9,7 +9,7 @@ import { Limiter } from '../../base/limiter.ts';
 export interface ReadinessSchedule {
   /** Begins `wait` when it is this VM's turn. */
   run<T>(address: Address, wait: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  /** This VM will not wait: it was not made, or nothing is asked of it. Those behind it need not either. */
+  /** This VM will not wait: it was not created, or nothing has to be ready. VMs behind it no longer wait for it. */
   skip(address: Address): void;
 }
 
@@ -32,7 +32,7 @@ function sequential(order: readonly Address[]): ReadinessSchedule {
     run: async (address, wait, signal) => {
       try {
         for (const earlier of turns.slice(0, places.get(address) ?? 0)) {
-          // All of them, not just the last: one that is skipped has ended before those in front of it.
+          // All of them, not just the last: a skipped one ends before those in front of it.
           if (!earlier.hasEnded) await earlier.ended(signal);
         }
         throwIfCanceled(signal);

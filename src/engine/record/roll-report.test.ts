@@ -33,8 +33,8 @@ function report(
 const replaced = (member: string) => ['--replace', member];
 const restarted = () => ['--allow-restart'];
 
-describe('a roll that did not come to its end', () => {
-  it('tells members that were stopped while they waited for their turn from one that was begun', () => {
+describe('an unfinished roll', () => {
+  it('distinguishes members that were waiting for their turn from one that was begun', () => {
     const outcomes = {
       'vm.web[1]': 'done',
       'vm.web[2]': 'canceled',
@@ -52,7 +52,7 @@ describe('a roll that did not come to its end', () => {
     ]);
   });
 
-  it('asks again for the replacement of those that were not begun, and of no other', () => {
+  it('repeats the replacement only of those that were not begun', () => {
     const outcomes = { 'vm.web[1]': 'done', 'vm.web[2]': 'notReady', 'vm.web[3]': 'skipped' } as const;
     expect(report(outcomes, ['vm.web[1]', 'vm.web[2]'], replaced)[0]?.again).toEqual([
       '--replace',
@@ -62,7 +62,7 @@ describe('a roll that did not come to its end', () => {
     ]);
   });
 
-  it('asks again for a restart once, also where only the member is left that was begun', () => {
+  it('repeats --allow-restart once, even if only the begun member is left', () => {
     const most = { 'vm.web[1]': 'done', 'vm.web[2]': 'failed' } as const;
     expect(report(most, ['vm.web[1]', 'vm.web[2]'], restarted)[0]?.again).toEqual(['--allow-restart']);
     const last = { ...most, 'vm.web[3]': 'done', 'vm.web[4]': 'done' } as const;
@@ -70,6 +70,6 @@ describe('a roll that did not come to its end', () => {
   });
 });
 
-it('a roll that came to its end has no report', () => {
+it('a finished roll has no report', () => {
   expect(report(Object.fromEntries(members.map((each) => [each, 'done'])), members, restarted)).toEqual([]);
 });

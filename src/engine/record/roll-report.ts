@@ -1,4 +1,7 @@
-/** How far the rolls of a run came: which members have the change, which have not, and what continues. Pure. */
+/**
+ * The progress of the rolls of a run: which members have the change, which do not, and the command that continues.
+ * Pure.
+ */
 import type { Address } from '../../base/address.ts';
 import type { Roll } from '../../kinds/change.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
@@ -15,7 +18,7 @@ export interface RollReport {
   readonly again: readonly string[];
 }
 
-/** Only of rolls that did not come to their end. `begun`: the resources of which a step has run. */
+/** Only for unfinished rolls. `begun`: the resources of which a step has run. */
 export function unfinishedRolls(
   rolls: readonly Roll[],
   outcomes: ReadonlyMap<string, ResourceOutcome>,
@@ -30,7 +33,7 @@ export function unfinishedRolls(
     return { group, changed, failed, unchanged, again: argumentsOf(again, failed, unchanged) };
   });
   return reports.filter(({ failed, unchanged, changed }) => {
-    // One VM on its own has no others to tell apart from.
+    // A single VM is no roll.
     return failed.length + unchanged.length > 0 && changed.length + failed.length + unchanged.length > 1;
   });
 }

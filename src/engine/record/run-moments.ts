@@ -1,22 +1,22 @@
-/** The story of a run, moment by moment: what each step and each note says, in the order it happened. Pure. */
+/** The timeline of a run: each step and note, in order. Pure. */
 import { counted, printDuration } from '../../base/values/units.ts';
 import { firstLine } from '../evidence/text.ts';
 import type { RunRecord, StepRecord } from './run-record.ts';
 
-/** `vm.web: clone`, or the part that tells steps of one kind apart: `vm.web: resize scsi0`. */
+/** `vm.web: clone`, with a suffix if the action has several steps: `vm.web: resize scsi0`. */
 export function nameOfStep({ step, action, address }: Pick<StepRecord, 'step' | 'action' | 'address'>): string {
   const rest = step.startsWith(`${address}/`) ? step.slice(address.length + 1).replaceAll('/', ' ') : '';
   return rest || action.replace(/^[a-z]+\./, '');
 }
 
-/** One line of the story of a run. */
+/** One line of the timeline. */
 export interface Moment {
   readonly at: string;
   readonly address: string;
   readonly what: string;
 }
 
-/** Everything a run recorded, in the order it happened. */
+/** Everything a run recorded, in order. */
 export function momentsOf(run: RunRecord): Moment[] {
   const moments: Moment[] = [
     ...run.steps.flatMap(momentsOfStep),

@@ -77,7 +77,7 @@ describe('an earlier run', () => {
     expect(run.steps.map(({ outcome }) => outcome)).toEqual(['open', 'open']);
   });
 
-  it('was interrupted where a later run closed it, and lasted until its own last word', () => {
+  it('is interrupted if a later run closed it, and lasts until its own last event', () => {
     const dead = describeRun({ runId: 'r1', events: [...GOOD.slice(0, 6), ended(59, 'failed')] });
     expect(dead).toMatchObject({ outcome: 'interrupted', durationMs: 3_000 });
     const between = [
@@ -91,7 +91,7 @@ describe('an earlier run', () => {
     });
   });
 
-  it('has a name even where it only took up what another had left', () => {
+  it('has a name even if it only settled what another run had left', () => {
     expect(describeRun({ runId: 'r1', events: [] })).toMatchObject({
       command: 'settle',
       outcome: 'unfinished',
@@ -124,7 +124,7 @@ describe('a run that is followed', () => {
     ]);
   });
 
-  it('has a resource at work from its first step until it ended, between two steps as well', () => {
+  it('shows a resource as working from its first step until it ended, also between two steps', () => {
     const fold = follow(...PLANNED, step(1, 'vm.a/clone', 'vm.clone'));
     expect(fold.resource('vm.a')?.status).toBe('working');
     fold.follow(done(9, 'vm.a/clone'));
@@ -170,7 +170,7 @@ describe('a run that is followed', () => {
 });
 
 describe('the moments of a run', () => {
-  it('are what it recorded, in the order it happened, between its start and its end', () => {
+  it('list what it recorded, in order, between its start and its end', () => {
     const busy: RunEvent = { event: 'note', at: at(4), level: 'warn', address: 'vm.b', text: 'busy' };
     const moments = momentsOf(describeRun({ runId: 'r1', events: [...GOOD.slice(0, 6), busy, ...GOOD.slice(6)] }));
     expect(
@@ -212,7 +212,7 @@ describe('the metrics of a run', () => {
     expect(text).toContain('proxwright_run_vms{stack="la\\"b",command="apply",outcome="failed"} 1\n');
   });
 
-  it('say nothing about what is not known', () => {
+  it('omit unknown values', () => {
     expect(runMetrics('lab', describeRun({ runId: 'r1', events: GOOD.slice(0, 3) }))).not.toContain('duration');
   });
 });

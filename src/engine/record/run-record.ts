@@ -1,6 +1,7 @@
 /**
- * A run, told from its events: what was done to which resource, how long it took, what failed. The one fold of the journal
- * for people: the live view follows it event by event, `runs`, metrics and incident drafts read a whole journal. Pure.
+ * A run, computed from its events: what was done to which resource, how long it took, what failed. The only fold of the
+ * journal for people: the live view follows it event by event, `runs`, metrics and incident drafts read a whole
+ * journal. Pure.
  */
 import type { ResourceOutcome, RunEvent, RunSource } from '../../state/events.ts';
 import type { RunJournal } from '../../state/journal.ts';
@@ -40,9 +41,9 @@ export interface ResourceRecord {
   /** From the start of its first step to the end of its last. */
   readonly durationMs: number | undefined;
   readonly failed: boolean;
-  /** Resources that had to be done first, as the plan said. Journals of earlier versions do not name them. */
+  /** Resources that had to be done first, according to the plan. Journals of earlier versions do not name them. */
   readonly after: readonly string[];
-  /** Why it did not become done, as far as the run could tell. */
+  /** Why it was not done, if the run could tell. */
   readonly problem?: ResourceProblem;
   /** What it is doing right now; known only while the run is followed live. */
   readonly activity: { readonly text: string; readonly percent: number | undefined } | undefined;
@@ -59,7 +60,7 @@ export interface NoteRecord {
   readonly at: string;
   readonly address: string | undefined;
   readonly text: string;
-  /** It announces a pause before another attempt: for how long, why, and in which words of the server. */
+  /** It announces a pause before another attempt: how long, why, and the message of the server. */
   readonly wait?: { readonly ms: number; readonly code: string; readonly said?: string | undefined };
 }
 
@@ -294,7 +295,7 @@ export class RunFold {
   }
 }
 
-/** The parts of a recorded Diagnostic that people are shown. */
+/** The parts of a recorded Diagnostic that are shown. */
 function problemOf(recorded: Readonly<Record<string, unknown>>): ResourceProblem {
   const text = (value: unknown) => (typeof value === 'string' ? value : '');
   const { hint } = recorded;
@@ -307,7 +308,7 @@ function problemOf(recorded: Readonly<Record<string, unknown>>): ResourceProblem
   };
 }
 
-/** Journals of earlier versions may have times that a clock set back between. */
+/** Times in journals of earlier versions may go backwards, because the clock was set back. */
 function between(from: string | undefined, to: string | undefined): number | undefined {
   return from === undefined || to === undefined ? undefined : Math.max(0, Date.parse(to) - Date.parse(from));
 }

@@ -1,4 +1,4 @@
-/** A cluster as plain data, for tests of what is pure: one node with two storages, and whatever a test adds. */
+/** A cluster as plain data, for tests of pure code: one node with two storages, and whatever a test adds. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { Secret } from '../../base/secret.ts';
 import type { ImageSite, Observed, StorageRow, TemplateCandidate } from '../../kinds/observed.ts';
@@ -55,7 +55,7 @@ export function resolvedStack(text: string): ResolvedStack {
   return stack;
 }
 
-/** Documents are what the file says. */
+/** Custom cloud-init files as in the stack file. */
 export function secretsOf(stack: ResolvedStack): Secrets {
   return new Map(
     machinesOf(stack).map(({ address, fields }) => [
@@ -98,7 +98,7 @@ export function recorded(vmid: number, more: Partial<VmRecord> = {}): VmRecord {
   };
 }
 
-/** An image of a stack at a node, absent unless a test says otherwise. */
+/** An image of a stack on a node, absent unless a test says otherwise. */
 export function siteOf(stack: ResolvedStack, more: Partial<ImageSite> = {}): ImageSite {
   const [image] = stack.images;
   if (!image) throw new Error('the stack has no image');

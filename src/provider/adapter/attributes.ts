@@ -48,7 +48,10 @@ export interface ValueChange {
   readonly after: CtyValue;
 }
 
-/** Undefined where nothing changes. A value that the state never had, as after an import, or that is no longer set is no change. */
+/**
+ * Undefined if nothing changes. A value that the state never had, as after an import, or that is no longer set, is no
+ * change.
+ */
 export function changeAt(path: readonly string[], prior: CtyObject, planned: CtyObject): ValueChange | undefined {
   const before: CtyValue = valueAt(prior, path);
   const after: CtyValue = valueAt(planned, path);

@@ -1,4 +1,6 @@
-/** A run of the engine for one resource. What it records comes from the host's state and goes back there; nothing is on disk. */
+/**
+ * A run of the engine for one resource. Its records come from the host's state and return there; nothing is on disk.
+ */
 import { hostname } from 'node:os';
 import type { Address } from '../../base/address.ts';
 import {
@@ -113,8 +115,8 @@ async function openSession(deps: Deps, work: EngineWork, state: StackState, sour
 }
 
 /**
- * Ids as one run sees them. All runs of the process share what is reserved. What a run has observed in use is its own
- * knowledge, because an id that is taken now may be free for a replacement a moment later.
+ * Ids as one run sees them. All runs of the process share what is reserved. Ids that a run has observed in use are not
+ * shared, because an id that is taken now may be free for a replacement a moment later.
  */
 class RunIds extends IdReservations {
   readonly #shared: IdReservations;

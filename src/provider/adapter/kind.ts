@@ -1,7 +1,7 @@
 /**
- * The contract between the adapter and a kind of resource. The adapter owns the lifecycle: which call means what, when a
- * server is needed, private state, failures. A kind says what its configuration means to the engine, what the host shows of
- * it, and what forces a replacement.
+ * The contract between the adapter and a kind of resource. The adapter owns the lifecycle: which call means what, when
+ * a server is needed, private state, failures. A kind says what its configuration means to the engine, what the host
+ * shows, and what forces a replacement.
  */
 import type { AttributePath } from '../cty/path.ts';
 import type { CtyObject } from '../cty/value.ts';
@@ -25,7 +25,7 @@ export function isRefused({ problems }: DesiredResource): boolean {
   return problems.some(({ severity }) => severity === 'error');
 }
 
-/** What the host holds of a resource: attributes that it shows, and private state that it does not. */
+/** What the host keeps for a resource: attributes that it shows, and private state that it does not. */
 export interface Held<Kept> {
   readonly state: CtyObject;
   readonly kept: Kept;

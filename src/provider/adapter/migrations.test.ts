@@ -9,7 +9,7 @@ const MIGRATIONS = [
 ];
 
 describe('a stored state', () => {
-  it('goes through every migration from its own version on', () => {
+  it('passes through every migration from its own version on', () => {
     expect(migrated(MIGRATIONS, 0, { name: 'a', cores: 2 })).toEqual({
       name: 'a',
       cpu: { cores: 2 },

@@ -1,4 +1,4 @@
-/** What the host keeps of a resource without showing it: JSON with a version. Secrets are in it as digests only. */
+/** What the host keeps for a resource without showing it: JSON with a version. Secrets are in it as digests only. */
 import type { z } from 'zod';
 import type { PrivateState } from '../provider.ts';
 
@@ -9,7 +9,7 @@ export interface PrivateFormat<Kept> {
   write(kept: Kept): Uint8Array;
 }
 
-/** Bytes of an older or newer version are no reason to fail: they read as `nothing`. */
+/** Bytes of an older or newer version do not fail: they read as `nothing`. */
 export function privateFormat<Kept extends object>(schema: z.ZodType<Kept>, nothing: Kept): PrivateFormat<Kept> {
   return {
     read: (bytes) => {

@@ -35,7 +35,7 @@ export function resourceOf<Desired extends DesiredResource, Kept>(
   const lifecycle = new Lifecycle(kind);
   return {
     schema,
-    // Whether it exists is not known here, so rules that hold only for a new one wait for the plan.
+    // Whether it exists is not known here, so rules that apply only to a new one wait for the plan.
     validate: async (config, capabilities) => [
       ...kind.desired(config, true).problems,
       ...(kind.validate?.(config, capabilities) ?? []),
@@ -167,7 +167,7 @@ function isSame(now: CtyObject, before: CtyObject): boolean {
   return Object.keys(now).every((name) => equalValues(now[name] ?? null, before[name] ?? null));
 }
 
-/** A state that an earlier version of the schema wrote, brought up to date version by version. */
+/** A state that an earlier version of the schema wrote, migrated version by version. */
 export function migrated(migrations: Migrations, version: number, state: unknown): unknown {
   if (typeof state !== 'object' || state === null) return state;
   return migrations.slice(version).reduce((older, migrate) => migrate(older), state as StoredState); // JSON of an object

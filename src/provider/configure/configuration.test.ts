@@ -19,7 +19,7 @@ import { CONFIGURATION_SCHEMA } from './table.ts';
 const TOKEN = 'deploy@pve!ci=00000000-0000-4000-8000-000000000003';
 const FINGERPRINT = `${'AB:'.repeat(31)}AB`;
 const GIVEN = { endpoint: 'https://pve1:8006', token: TOKEN };
-/** Looks like one, and cannot be decoded. */
+/** Looks like a certificate, but cannot be decoded. */
 const PEM = `-----BEGIN CERTIFICATE-----
 MIIBfDCCASGgAwIBAgIUZ8n1WQ6Rzr0Yq4Jg3Q4n0Zb0e0kwCgYIKoZIzj0EAwIw
 -----END CERTIFICATE-----`;
@@ -74,7 +74,7 @@ const told = ({ severity, path = [], detail }: ProviderDiagnostic) =>
   `${severity} ${dottedOf(path) || '-'}: ${detail.split('\n')[0]}`;
 
 describe('the schema of the provider', () => {
-  it('has the rollout of a stack file, without what only a stack can mean', () => {
+  it('has the rollout of a stack file, without what applies only to stacks', () => {
     const { rollout } = CONFIGURATION_SCHEMA.attributes;
     expect(objectType({ rollout: rollout as NonNullable<typeof rollout> })).toEqual([
       'object',
@@ -116,7 +116,7 @@ describe('the schema of the provider', () => {
     ]);
   });
 
-  it('is optional throughout, described throughout, and hides the token alone', () => {
+  it('has only optional attributes, all described, and hides only the token', () => {
     const everything = (attributes: Attributes): [string, Attributes[string]][] =>
       Object.entries(attributes).flatMap(([name, attribute]) => [
         [name, attribute] as [string, Attributes[string]],
@@ -130,7 +130,7 @@ describe('the schema of the provider', () => {
 });
 
 describe('the configuration of the provider', () => {
-  it('comes from its attributes, and nothing is sent', async () => {
+  it('comes from its attributes, without any request', async () => {
     const { diagnostics, deps, connections, transport, secrets } = await configured({
       ...GIVEN,
       fingerprint: FINGERPRINT.toLowerCase(),
@@ -187,7 +187,7 @@ describe('the configuration of the provider', () => {
     },
   );
 
-  it('is what the attributes say before the environment, also before a malformed one', async () => {
+  it('prefers the attributes to the environment, even to a malformed one', async () => {
     const { deps, diagnostics } = await configured(
       { ...GIVEN, fingerprint: FINGERPRINT },
       { PROXMOX_VE_ENDPOINT: 'http:', PROXMOX_VE_API_TOKEN: 'malformed', PROXMOX_VE_FINGERPRINT: 'x' },
@@ -196,7 +196,7 @@ describe('the configuration of the provider', () => {
     expect(deps?.work.endpoint).toBe('https://pve1:8006');
   });
 
-  it('tells everything that is missing at once, each at its attribute', async () => {
+  it('reports everything that is missing at once, each at its attribute', async () => {
     const { diagnostics, deps } = await configured({});
     expect(diagnostics.map(told)).toEqual([
       'error endpoint: The endpoint of the Proxmox server is not set.',
@@ -244,7 +244,7 @@ describe('the configuration of the provider', () => {
     [{ ca: 'not-a-certificate' }, 'error ca: The CA certificate "not-a-certificate" is not usable.'],
     [{ token: null, token_file: 'missing' }, 'error token_file: "missing" cannot be read as a secret'],
     [{ token: null, token_command: ['false'] }, 'error token_command: The command "false", which prints a secret'],
-  ])('tells at its attribute which file cannot be used: %j', async (written, complaint) => {
+  ])('reports at its attribute which file cannot be used: %j', async (written, complaint) => {
     const { diagnostics } = await configured({ ...GIVEN, ...written });
     expect(diagnostics.map(told)).toEqual([expect.stringContaining(complaint)]);
   });
@@ -259,7 +259,7 @@ describe('the configuration of the provider', () => {
     { token: UNKNOWN },
     { rollout: { limits: { vms: UNKNOWN } } },
     { rollout: UNKNOWN },
-  ])('is not in force, and no mistake, while something is unknown', async (written) => {
+  ])('is not in force, and not an error, while something is unknown', async (written) => {
     const { configuration: made } = configuration();
     expect(made.validate(complete(written))).toEqual([]);
     const { diagnostics, deps } = await configured({ ...GIVEN, ...written });
@@ -268,7 +268,7 @@ describe('the configuration of the provider', () => {
   });
 
   it.each(['PROXMOX_VE_INSECURE', 'PM_TLS_INSECURE'])(
-    'verifies whatever %s asks to skip, and says so where nothing is pinned',
+    'verifies the certificate even if %s asks to skip it, and says so if nothing is pinned',
     async (name) => {
       const variables = { [name]: 'true' };
       const warned = await configured(GIVEN, variables);
@@ -284,14 +284,14 @@ describe('the configuration of the provider', () => {
     },
   );
 
-  it('fits the types it promises', () => {
+  it('matches its declared types', () => {
     const { attributes } = CONFIGURATION_SCHEMA;
     expect(() => encodeMsgpack(complete({ ...GIVEN, rollout: { limits: {} } }), objectType(attributes))).not.toThrow();
   });
 });
 
 describe('what a configured provider shares', () => {
-  it('is read once by readers, and again by changes or after it was forgotten', async () => {
+  it('is read once for reads, and again for changes or after it was forgotten', async () => {
     const { deps, transport } = await configured(GIVEN);
     if (!deps) throw new Error('not configured');
     const { looks, work } = deps;
@@ -314,12 +314,12 @@ describe('what a configured provider shares', () => {
   it.each<Record<string, string>>([
     { PROXMOX_VE_USERNAME: 'root@pam', PROXMOX_VE_PASSWORD: 'x', PROXMOX_VE_OTP: '123456' },
     { PM_USER: 'root@pam', PM_PASS: 'x', PM_OTP: '123456' },
-  ])('logs in once where the password can be used but once: %j', async (environment) => {
+  ])('logs in once if the password can be used only once: %j', async (environment) => {
     const { deps } = await configured({ endpoint: 'pve1' }, environment);
     expect(deps?.looks).toBe(deps?.work);
   });
 
-  it('reads secrets from the environment and strikes them out of what is written', async () => {
+  it('reads secrets from the environment and redacts them from all output', async () => {
     const { deps, secrets } = await configured(GIVEN, { PASSWORD: 'correct horse' });
     expect((await deps?.readSecret({ env: 'PASSWORD' }))?.reveal()).toBe('correct horse');
     expect([...secrets].map((secret) => secret.reveal())).toContain('correct horse');

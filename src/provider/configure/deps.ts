@@ -1,4 +1,4 @@
-/** Makes what all resources of the process share, from the settings and a connection. Sends nothing. */
+/** Creates what all resources of the process share, from the settings and a connection. Sends nothing. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
@@ -20,7 +20,7 @@ import { sharedImageSources } from './image-sources.ts';
 import { readPaths } from './reads.ts';
 import type { Settings } from './settings.ts';
 
-/** What a provider gets from the process that runs it. What is left out is the real implementation. */
+/** What a provider gets from the process that runs it. Defaults to the real implementations. */
 export interface ProcessDeps {
   readonly log: Logger;
   readonly environment: Environment;
@@ -48,7 +48,7 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
   const { endpoint, credentials, trust } = connection;
   const { ports = portProbeFor({ endpoint, trust }) } = processDeps;
   const { requests, agentCalls } = rollout.limits;
-  // Both clients share one transport, so its limit holds for them together.
+  // Both clients share one transport, so its limit applies to them together.
   const transport = (processDeps.connectTransport ?? createHttpsTransport)({
     endpoint,
     trust,

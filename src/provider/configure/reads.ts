@@ -1,4 +1,4 @@
-/** What the two clients of a process read through, so that each thing is read once for as many resources as may share it. */
+/** The caches of the two clients of a process, so that each thing is read once for all resources that may share it. */
 import type { Clock } from '../../base/clock.ts';
 import type { Transport } from '../../base/transport.ts';
 import { shareReads } from '../../pve/http/shared-reads.ts';
@@ -7,9 +7,12 @@ import { shareReads } from '../../pve/http/shared-reads.ts';
 const LOOK_AGE_MS = 60_000;
 
 export interface ReadPaths {
-  /** Of the client that acts: each resource is planned again when it is applied, and what hardly changes is read once for all. */
+  /**
+   * For the client that acts: each resource is planned again when it is applied, and what rarely changes is read once
+   * for all.
+   */
   readonly work: Transport;
-  /** Of the client that observes. After a change it reads again only what may not be older. */
+  /** For the client that observes. After a change it reads again only what the change may have outdated. */
   readonly looks: Transport;
   /** Call this after a change. */
   forgetLooks(): void;
@@ -17,7 +20,7 @@ export interface ReadPaths {
 
 export function readPaths(transport: Transport, clock: Clock): ReadPaths {
   const accepted = shareReads(transport, clock, 0);
-  // Over the other one: what that knows of a guest does not outlive a change, because all changes are sent through it.
+  // On top of the other one: its knowledge about a guest does not outlive a change, because all changes go through it.
   const reads = shareReads(accepted, clock, LOOK_AGE_MS);
   return {
     work: accepted,

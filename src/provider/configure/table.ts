@@ -1,6 +1,6 @@
 /**
- * The provider's own configuration as a field table: how to reach the server, with which credentials, and how to pace the
- * work. The rollout is that of a stack file, without what makes no sense for single resources.
+ * The provider's own configuration as a field table: how to reach the server, with which credentials, and how to pace
+ * the work. The rollout is that of a stack file, without settings that do not apply to single resources.
  */
 import { z } from 'zod';
 import { field } from '../../kinds/fields/field.ts';

@@ -1,4 +1,4 @@
-/** Laws of the codec: nothing changes on the way there and back. */
+/** Laws of the codec: nothing changes in a round trip. */
 import { deepStrictEqual } from 'node:assert';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { digits, typedValues } from './testing/arbitraries.ts';
 import { type CtyValue, Decimal, isObject } from './value.ts';
 
 describe('MessagePack', () => {
-  it('gives back every value of every type', () => {
+  it('returns every value of every type', () => {
     fc.assert(
       fc.property(typedValues, ({ type, value }) => {
         deepStrictEqual(decodeMsgpack(encodeMsgpack(value, type), type), value);
@@ -18,7 +18,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('gives back every value that carries its type', () => {
+  it('returns every value that carries its type', () => {
     fc.assert(
       fc.property(typedValues, ({ value }) => {
         deepStrictEqual(decodeMsgpack(encodeMsgpack(value, 'dynamic'), 'dynamic'), value);
@@ -45,7 +45,7 @@ describe('MessagePack', () => {
     );
   });
 
-  it('refuses arbitrary bytes with a CtyError, if it refuses them', () => {
+  it('refuses arbitrary bytes only with a CtyError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), typedValues, (bytes, { type }) => {
         try {

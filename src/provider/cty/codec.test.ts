@@ -44,7 +44,7 @@ describe('unknown values', () => {
 });
 
 describe('numbers', () => {
-  it('get one form however they arrive', () => {
+  it('have one form, whatever their encoding', () => {
     expect(decoded('01', 'number')).toBe(1);
     expect(decoded('cb 3f f0 00 00 00 00 00 00', 'number')).toBe(1);
     expect(decoded('ca 3f 80 00 00', 'number')).toBe(1);
@@ -95,7 +95,7 @@ describe('numbers', () => {
     expect(hex(value, 'number')).toBe(text(digits));
   });
 
-  it('are refused where they are none', () => {
+  it('are refused if they are not numbers', () => {
     expect(() => hex(Number.NaN, 'number')).toThrow('expected a number, got NaN');
     expect(() => hex(Number.POSITIVE_INFINITY, 'number')).toThrow('expected a number, got Infinity');
     expect(() => decoded('cb 7f f0 00 00 00 00 00 00', 'number')).toThrow('expected a number, got a float');
@@ -138,7 +138,7 @@ describe('objects and maps', () => {
     expect(decoded('80', ['object', { a: 'string' }])).toEqual(objectOf([['a', null]]));
   });
 
-  it('keep the attributes that are there', () => {
+  it('keep the attributes that are present', () => {
     const type: CtyType = ['object', { a: 'string', b: 'number' }];
     expect(hex({ b: 2, a: 'x' }, type)).toBe('82a161a178a16202');
     expect(decoded('82 a1 62 02 a1 61 a1 78', type)).toEqual(
@@ -206,7 +206,7 @@ describe('strings', () => {
   });
 });
 
-describe('values whose type comes with them', () => {
+describe('values that carry their type', () => {
   const withType = (json: string, value: string) =>
     `92c4${Buffer.from(json).length.toString(16).padStart(2, '0')}${Buffer.from(json).toString('hex')}${value}`;
 

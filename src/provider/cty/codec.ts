@@ -123,7 +123,7 @@ function writeNumber(writer: MsgpackWriter, value: CtyValue): void {
   else writer.string(text);
 }
 
-/** The type that a value shows by itself. An array could be a list or a tuple; a tuple always fits. */
+/** The type that follows from the value. An array could be a list or a tuple; a tuple always fits. */
 function inferType(value: CtyValue): CtyType {
   if (value === null || value === UNKNOWN) return 'dynamic';
   if (typeof value === 'string') return 'string';

@@ -81,7 +81,7 @@ describe('reading JSON', () => {
     expect(() => parseJson(`${'{"a":'.repeat(501)}1${'}'.repeat(501)}`)).toThrow('nested too deeply');
   });
 
-  it('agrees with JSON.parse wherever that loses nothing', () => {
+  it('agrees with JSON.parse unless that loses digits', () => {
     const plain = fc.jsonValue();
     fc.assert(
       fc.property(plain, fc.nat(2), (json, indent) => {
@@ -170,7 +170,7 @@ describe('stored values', () => {
     );
   });
 
-  it('carry their type where it is not fixed', () => {
+  it('carry their type if it is not fixed', () => {
     expect(decoded('{"type":["list","number"],"value":[1]}', 'dynamic')).toEqual([1]);
   });
 

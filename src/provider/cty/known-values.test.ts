@@ -19,13 +19,13 @@ describe('values that were seen before', () => {
     expect(values.decode(bytesOf(2))).toEqual(vm(2));
   });
 
-  it('are recognised by what was written', () => {
+  it('are recognised by their bytes', () => {
     const values = new KnownValues(TYPE);
     const value = vm(1);
     expect(values.decode(values.encode(value))).toBe(value);
   });
 
-  it('are given back in the bytes in which they came', () => {
+  it('are returned in the bytes in which they came', () => {
     const values = new KnownValues(TYPE);
     // In another order than ours.
     const bytes = Buffer.from('82a473697a6501a46e616d65a3776562', 'hex');
@@ -46,7 +46,7 @@ describe('values that were seen before', () => {
     expect(values.decode(bytesOf(1))).toEqual(vm(1));
   });
 
-  it('are forgotten when there are many newer ones', () => {
+  it('are forgotten after many newer ones', () => {
     const values = new KnownValues(TYPE);
     const [first, used] = [values.decode(bytesOf(1)), values.decode(bytesOf(2))];
     for (let size = 3; size < 100; size += 1) {

@@ -72,7 +72,7 @@ describe('integers', () => {
     ['d1 ff ff', -1n],
     ['d2 ff ff ff ff', -1n],
     ['d3 ff ff ff ff ff ff ff ff', -1n],
-  ])('reads %s, which is longer than it has to be', (hex, value) => {
+  ])('reads %s, which is longer than necessary', (hex, value) => {
     expect(read(hex)).toEqual({ kind: 'int', value });
   });
 
@@ -219,7 +219,7 @@ describe('other values', () => {
     ['of 255 bytes', `c7 ff 0c ${'00'.repeat(255)}`],
     ['of 256 bytes', `c8 01 00 0c ${'00'.repeat(256)}`],
     ['of 65,536 bytes', `c9 00 01 00 00 0c ${'00'.repeat(65_536)}`],
-  ])('reads an extension %s to its end', (_, hex) => {
+  ])('skips an extension %s completely', (_, hex) => {
     expect(read(hex)).toEqual({ kind: 'extension' });
   });
 

@@ -146,7 +146,7 @@ export class MsgpackWriter {
     this.#byte(0xc0);
   }
 
-  /** Extension 0 with one byte, which no reader looks at: the shortest extension there is. */
+  /** Extension 0 with one byte, which readers ignore: the shortest extension. */
   unknown(): void {
     this.#byte(0xd4);
     this.#byte(0);

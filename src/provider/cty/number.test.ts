@@ -65,7 +65,7 @@ describe('numberFromText', () => {
     expect(numberFromText(text)).toBeUndefined();
   });
 
-  it('takes up to 2,000 digits and no more, however they are written', () => {
+  it('accepts up to 2,000 digits and no more, in any notation', () => {
     expect(numberFromText('1'.repeat(2_000))).toBe(BigInt('1'.repeat(2_000)));
     expect(numberFromText('1'.repeat(2_001))).toBeUndefined();
     expect(numberFromText('1e2000')).toBe(10n ** 2_000n);

@@ -1,6 +1,6 @@
 /**
- * Numbers of the host's language have hundreds of bits, and the same number may arrive as an integer, a float or digits.
- * Here each number gets its one form, and its digits without an exponent on the way back.
+ * Numbers of the host's language have hundreds of bits, and the same number may arrive as an integer, a float or
+ * digits. Here each number gets one canonical form, and is written back as digits without an exponent.
  */
 import { type CtyNumber, type CtyValue, Decimal } from './value.ts';
 

@@ -93,7 +93,7 @@ describe('formatPath', () => {
 });
 
 describe('CtyError', () => {
-  it('names the place, and is silent about the place of the whole value', () => {
+  it('names the place, except for the whole value', () => {
     const error = new CtyError([attribute('a'), key('b')], 'wrong');
     expect(error).toMatchObject({ name: 'CtyError', message: 'a["b"]: wrong', path: [attribute('a'), key('b')] });
     expect(new CtyError([], 'wrong').message).toBe('wrong');

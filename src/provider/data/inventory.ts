@@ -1,5 +1,5 @@
 /**
- * The nodes of the cluster and the VMs of each, as far as the token can see them. Every data source reads them through the
+ * The nodes of the cluster and the VMs of each, if the token can see them. Every data source reads them through the
  * client that shares its answers, so that each list is read once for all of them.
  */
 

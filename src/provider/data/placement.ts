@@ -1,7 +1,7 @@
 /**
- * `proxwright_placement`: nodes for groups of VMs, chosen together. It is a data source because the host plans every new
- * resource twice, the second time in another process and without what the first plan said. A choice that depends on the
- * cluster could differ then. What a data source has read is part of the plan.
+ * `proxwright_placement`: nodes for groups of VMs, chosen together. It is a data source because the host plans every
+ * new resource twice, the second time in another process and without the result of the first plan. A choice that
+ * depends on the cluster could then differ. The result of a data source is part of the plan.
  */
 import { z } from 'zod';
 import type { Address } from '../../base/address.ts';
@@ -66,7 +66,7 @@ const table = z.strictObject({
       }),
     )
     .describe(
-      'VMs that stand in for each other, by a name for the group. The attributes besides `names`, `nodes` and `placement` are those of `proxwright_vm`, as far as they decide where a VM fits.',
+      'Groups of interchangeable VMs, by a name for the group. The attributes besides `names`, `nodes` and `placement` are those of `proxwright_vm` that decide where a VM fits.',
     ),
 });
 
@@ -158,7 +158,7 @@ function stackOf({ nodes, zones = {}, groups }: z.output<typeof table>, { pve, r
 
 const addressOf = (name: string) => `vm.${name}` as Address; // as in the ownership line of `proxwright_vm`
 
-/** The VMs with these names. A VM that says it belongs to another owner only has the same name. */
+/** The VMs with these names. A VM with another owner in its ownership line only has the same name. */
 async function stateOf({ name: owner, vms }: ResolvedStack, guests: readonly Guest[], look: Look): Promise<StackState> {
   const found = await Promise.all(
     vms.map(async ({ address, fields: { name } }) => {
@@ -172,7 +172,7 @@ async function stateOf({ name: owner, vms }: ResolvedStack, guests: readonly Gue
   return { ...emptyState(owner), vms: Object.fromEntries(found.flat()) };
 }
 
-/** Undefined where its notes do not say it, or cannot be read because its node is offline. */
+/** Undefined if its notes do not say so, or cannot be read because its node is offline. */
 async function ownerOf(guest: Guest, { pve, signal }: Look): Promise<string | undefined> {
   if (guest.status === 'unknown') return undefined;
   const { line } = await ownershipOf(pve, { ...guest, running: guest.status === 'running' }, signal);

@@ -88,7 +88,7 @@ async function begin(count: number, headers: Readonly<Record<string, string>> = 
 }
 
 describe('a call', () => {
-  it('is answered with the message of its handler', async () => {
+  it('returns the message of its handler', async () => {
     const reply = await client.callRaw('/test/Echo', frame(Buffer.from('x'.repeat(LIMIT_BYTES))));
     expect(reply).toMatchObject({ status: STATUS.ok, message: Buffer.from('x'.repeat(LIMIT_BYTES)) });
     await becomes(() => server.pendingCalls, 0);
@@ -168,7 +168,7 @@ describe('a deadline', () => {
     expect(aborted).toBe(1);
   });
 
-  it('does not outlive the answer', async () => {
+  it('ends with the answer', async () => {
     const reply = await client.callRaw('/test/Echo', EMPTY, { 'grpc-timeout': '5S' });
     expect(reply).toMatchObject({ status: STATUS.ok });
     await becomes(() => server.pendingCalls, 0);

@@ -1,7 +1,7 @@
 /**
- * The part of gRPC that a provider needs, on node:http2: calls with one message each way, and calls that are only held open.
- * Knows nothing of messages; bytes in, bytes out. A handler gets a signal that fires when no client waits for its answer any
- * more: the client cancelled the call, its deadline passed, or the connection is gone.
+ * The part of gRPC that a provider needs, on node:http2: calls with one message each way, and calls that are only held
+ * open. Does not interpret messages: bytes in, bytes out. A handler gets a signal that fires when no client waits for
+ * its answer any more: the client cancelled the call, its deadline passed, or the connection is gone.
  */
 import { X509Certificate } from 'node:crypto';
 import {
@@ -119,9 +119,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 }
 
 /**
- * The only client is the one whose certificate the handshake named, so its certificate is compared and no authority is asked: with
- * an authority of its own, Node also reads all public ones, which takes longer than the rest of a start. That the client has the key
- * of its certificate, TLS itself proves.
+ * The only client is the one whose certificate the handshake named, so its certificate is compared directly: with a
+ * certificate authority, Node would also read all public ones, which takes longer than the rest of the start. TLS
+ * itself proves that the client has the key of its certificate.
  */
 function securing(tls: TlsOptions, onSecured: (secured: TLSSocket) => void): Server {
   const expected = new X509Certificate(tls.clientCertificatePem).raw;
@@ -205,14 +205,14 @@ function hold(stream: ServerHttp2Stream, method: HeldMethod): void {
   stream.on('close', () => method.onEnd?.());
 }
 
-/** The body of a call that is cancelled ends too, as far as it came. */
+/** The body of a cancelled call ends, too, wherever it is. */
 function bodyOf(stream: ServerHttp2Stream, maxMessageBytes: number): Promise<Unframed> {
   const body = new BodyCollector(maxMessageBytes);
   return new Promise((resolve) => {
     const onData = (chunk: Buffer) => {
       const refusal = body.add(chunk);
       if (!refusal) return;
-      // The rest flows past without being kept.
+      // The rest is discarded.
       stream.off('data', onData).resume();
       resolve(refusal);
     };

@@ -56,7 +56,7 @@ export class BodyCollector {
     this.#limit = HEAD_BYTES + maxMessageBytes;
   }
 
-  /** Undefined while the body may go on. */
+  /** Undefined while the body may continue. */
   add(chunk: Buffer): Refusal | undefined {
     this.#chunks.push(chunk);
     this.#length += chunk.length;

@@ -1,4 +1,4 @@
-/** The handshake line, and who gets an explanation instead. */
+/** The handshake line, and the explanation for a person who starts the provider by hand. */
 import { describe, expect, it } from 'vitest';
 import { type HandshakeRequest, handshakeLine, MAGIC_COOKIE, readHandshake } from './handshake.ts';
 

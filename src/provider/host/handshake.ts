@@ -12,7 +12,7 @@ const PROTOCOL = 6;
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface HandshakeRequest {
-  /** PEM; undefined where the host wants no encryption. */
+  /** PEM; undefined if the host wants no encryption. */
   readonly clientCertificate: string | undefined;
   readonly socketDirectory: string | undefined;
   readonly ports: { readonly min: number; readonly max: number };

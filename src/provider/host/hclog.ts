@@ -1,6 +1,6 @@
 /**
- * The log as the host reads it: one JSON object per line on standard error. The host turns each into a line of its own log
- * and filters by TF_LOG_PROVIDER or TF_LOG.
+ * The log as the host reads it: one JSON object per line on standard error. The host adds each of them to its log and
+ * filters by TF_LOG_PROVIDER or TF_LOG.
  */
 import type { Clock } from '../../base/clock.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../../base/log.ts';
@@ -37,8 +37,8 @@ export function createHclog({ write, clock, level: threshold, secrets }: HclogOp
 }
 
 /**
- * The level that the host shows, so that no other line is built. PROXMOX_LOG_LEVEL can make it quieter. Without a level of
- * the host it decides alone, which matters when the provider runs under a debugger.
+ * The level that the host shows, so that no other line is built. PROXMOX_LOG_LEVEL can make it quieter. If the host
+ * sets no level, it alone decides, which matters when the provider runs under a debugger.
  */
 export function logLevelOf(environment: Environment): LogLevel | undefined {
   const own = environment.PROXMOX_LOG_LEVEL?.toLowerCase() ?? '';

@@ -1,8 +1,8 @@
 /**
- * The parts of the bundled provider that are compiled only when they are needed (`tools/provider/bundle.ts`). What V8 made of a part
- * is kept in the user's cache directory, and the next process neither parses nor compiles it again. Nothing is written beside the
- * provider: hosts compare the directory of a package with the hash in their lock file. Where the cache cannot be used, a start takes
- * longer, and that is all.
+ * The parts of the bundled provider that are compiled only when they are needed (`tools/provider/bundle.ts`). The code
+ * that V8 compiled is kept in the user's cache directory, so the next process neither parses nor compiles it again.
+ * Nothing is written next to the provider: hosts compare the directory of a package with the hash in their lock file.
+ * Without the cache, a start only takes longer.
  */
 import {
   closeSync,
@@ -25,7 +25,7 @@ import { crc32, inflateRawSync } from 'node:zlib';
 export interface Part {
   /** For stack traces. */
   readonly filename: string;
-  /** Of the text. V8 tells texts of one length apart by nothing. */
+  /** Hash of the text. V8 does not distinguish texts of equal length. */
   readonly hash: string;
   /** The text, deflated, in base64. */
   readonly packed: string;
@@ -38,9 +38,9 @@ type Run = (
   loadPart: (name: string) => unknown,
 ) => void;
 
-/** Behind the data of V8: the text that it belongs to, how long that is, what it was used for, and a checksum. */
+/** Follows the data of V8: the text that it belongs to, its length, its uses, and a checksum. */
 const NUMBER_BYTES = 4;
-/** Of this many versions and parts; older ones are removed. */
+/** How many versions and parts to keep; older ones are removed. */
 const KEPT_FILES = 8;
 
 let uses = 0;
@@ -63,7 +63,7 @@ export function partLoader(parts: Readonly<Record<string, Part>>, require: NodeJ
     if (part === undefined) throw new Error(`The bundle has no part ${name}.`);
     const module = { exports: {} as unknown };
     loaded.set(name, module);
-    // A part sees of a module only where it puts its exports.
+    // A part uses only `exports` of a module.
     compiled(part)(require, module as NodeJS.Module, module.exports, loadPart);
     return module.exports;
   };
@@ -78,7 +78,7 @@ function compiled({ filename, hash, packed }: Part): Run {
   const text = kept?.text ?? inflateRawSync(Buffer.from(packed, 'base64')).toString('latin1');
   const source = `(function (require, module, exports, loadPart) {${text}\n})`;
   const script = new Script(source, { filename, ...(kept && { cachedData: kept.data }) });
-  // V8 refuses what another version, or one with other flags, has left here.
+  // V8 refuses code that another version, or one with other flags, left here.
   const known = kept && !script.cachedDataRejected ? kept.uses : undefined;
   process.on('exit', () => {
     if (path !== undefined && (known === undefined || (uses & ~known) !== 0))
@@ -87,7 +87,10 @@ function compiled({ filename, hash, packed }: Part): Run {
   return script.runInThisContext() as Run; // the function above
 }
 
-/** Code is run from there, so it has to be the user's alone. Undefined where it is not, or cannot be made. */
+/**
+ * Code is run from there, so only the user may have access. Undefined if others have access, or if it cannot be
+ * created.
+ */
 function cacheDirectory(): string | undefined {
   try {
     const directory = join(userCache(), 'proxwright', 'compiled');
@@ -116,7 +119,7 @@ interface Kept {
   readonly uses: number;
 }
 
-/** V8 does not notice a flipped bit and crashes over it, so a checksum follows its data. */
+/** V8 does not notice a flipped bit and crashes, so a checksum follows its data. */
 function readKept(path: string): Kept | undefined {
   try {
     const file = openSync(path, 'r');

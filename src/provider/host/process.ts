@@ -1,6 +1,6 @@
 /**
- * The provider's own process as the host sees it: one line on standard output and nothing else, text on standard error, an
- * end that leaves no files, and a crash that the user gets to see.
+ * The provider's own process as the host sees it: one line on standard output and nothing else, text on standard error,
+ * an end that leaves no files, and a crash that the user sees.
  */
 import { writeSync } from 'node:fs';
 import type { KnownSecrets } from '../../base/secret.ts';
@@ -62,7 +62,7 @@ export interface CrashOptions {
   readonly secrets: KnownSecrets;
 }
 
-/** The host shows the user what begins with `panic:`, and nothing else of a dead plugin. */
+/** From a dead plugin, the host shows the user only what begins with `panic:`. */
 export function installCrashHandlers(options: CrashOptions): void {
   const crash = (thrown: unknown) => {
     options.write(panicText(thrown, options.secrets));

@@ -104,7 +104,7 @@ export async function runProvider(loadRest: () => Promise<AfterHandshake>): Prom
 async function endAfterHost(
   { clientCertificate }: HandshakeRequest,
   server: GrpcServer,
-  /** Undefined where no call needed it. */
+  /** Undefined if no call needed it. */
   loading: Promise<Provider> | undefined,
 ): Promise<void> {
   if (clientCertificate === undefined) return;

@@ -1,6 +1,7 @@
 /**
- * Everything that answers calls: the services by which the host looks after the process, and the provider's own. A host starts one
- * process only to ask for the schema, so that answer is known beforehand where it can be; the provider is loaded for everything else.
+ * Everything that answers calls: the services by which the host manages the process, and the provider's own. A host
+ * starts one process only to ask for the schema, so that answer is precomputed if possible; the provider is loaded for
+ * everything else.
  */
 import { createGrpcServer, type GrpcServer, type Method, type Methods, type TlsOptions } from './grpc-server.ts';
 

@@ -1,4 +1,4 @@
-/** Our bytes beside those of a library that reads the same declarations. */
+/** Compares our bytes with those of a library that reads the same declarations. */
 import { create, type DescMessage, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -62,7 +62,7 @@ function plain(value: unknown): unknown {
 describe.each(NAMES)('%s', (name) => {
   const schema = schemaOf(name);
 
-  it('is read by others as it was written', () => {
+  it('is read by the library as it was written', () => {
     fc.assert(
       fc.property(messageOf(name), (message) => {
         const read: Message = fromBinary(schema, writeMessage(MESSAGES, name, message));
@@ -72,7 +72,7 @@ describe.each(NAMES)('%s', (name) => {
     );
   });
 
-  it('is read as others wrote it', () => {
+  it('is read as the library wrote it', () => {
     fc.assert(
       fc.property(messageOf(name), (message) => {
         const bytes = toBinary(schema, create(schema, message));
@@ -82,7 +82,7 @@ describe.each(NAMES)('%s', (name) => {
     );
   });
 
-  it('is refused where it is cut, or read without its last fields, as others do', () => {
+  it('is refused if it is cut, or read without its last fields, as the library does', () => {
     fc.assert(
       fc.property(messageOf(name), fc.double({ min: 0, max: 1, noNaN: true }), (message, share) => {
         const bytes = toBinary(schema, create(schema, message));

@@ -15,7 +15,7 @@ const read = (hex: string) => readMessage(TABLES, 'Vm', Buffer.from(hex.replaceA
 const NOTHING = { name: '', id: 0n, disks: {} };
 
 describe('a message', () => {
-  it('without bytes has the values that stand for nothing', () => {
+  it('without bytes has the default values', () => {
     expect(read('')).toEqual(NOTHING);
     expect(Buffer.from(writeMessage(TABLES, 'Vm', NOTHING)).toString('hex')).toBe('');
   });
@@ -30,11 +30,11 @@ describe('a message', () => {
     ['eight bytes', '79 0000000000000000'],
     ['text', '7a 02 6869'],
     ['four bytes', '7d 00000000'],
-  ])('keeps what is known of it beside a new field: %s', (_, field) => {
+  ])('keeps the known fields next to a new one: %s', (_, field) => {
     expect(read(`${field} 10 05`)).toEqual({ ...NOTHING, id: 5n });
   });
 
-  it('takes the last of a field that comes twice', () => {
+  it('uses the last value of a field that comes twice', () => {
     expect(read('10 05 10 06')).toEqual({ ...NOTHING, id: 6n });
   });
 
@@ -56,7 +56,7 @@ describe('a message', () => {
     ['a number of eleven bytes', '10 ffffffffffffffffffffff01', 'a number has too many bytes'],
     ['a skipped field that is cut', '79 00', 'the message ends too early'],
     ['a field of another kind', '08 01', 'the field name has the wire type 0'],
-    ['a kind that there is not', '7e', '6 is no wire type'],
+    ['an unknown wire type', '7e', '6 is no wire type'],
   ])('is refused with %s', (_, hex, message) => {
     expect(() => read(hex)).toThrow(new RangeError(message));
   });

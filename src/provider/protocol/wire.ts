@@ -253,7 +253,7 @@ class Writer {
   }
 }
 
-/** What a field without a value has anyway. */
+/** The default value of a field. */
 function isNothing(value: unknown): boolean {
   return (
     value === '' ||

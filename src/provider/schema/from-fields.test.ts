@@ -29,7 +29,7 @@ const typeAt = (path: string, all?: Attributes) => {
 
 describe('the attributes of a VM', () => {
   it('cover every row of the field table', () => {
-    // How a group changes belongs to stacks.
+    // Rolling updates belong to stacks.
     const rows = fieldRows(vmFieldsSchema).filter(({ path }) => !/^(update|snapshot|hooks)(\.|$)/.test(path));
     expect(rows.length).toBeGreaterThan(100);
     expect(rows.filter(({ path }) => attributeAt(path) === undefined).map(({ path }) => path)).toEqual([]);
@@ -40,7 +40,7 @@ describe('the attributes of a VM', () => {
     expect(silent.map(([path]) => path)).toEqual([]);
   });
 
-  it('take a document by where it is found or as a text, which is not shown', () => {
+  it('accept a document as a reference or as a text, which is not shown', () => {
     const document = attributeAt('cloud_init.user_data');
     const inner = document?.type.kind === 'nested' ? document.type.attributes : {};
     expect(Object.keys(inner)).toEqual(['env', 'file', 'command', 'text']);
@@ -64,7 +64,7 @@ describe('the attributes of a VM', () => {
     expect(Object.keys(attributes).filter((name) => reserved.includes(name))).toEqual([]);
   });
 
-  it('are the user’s or the server’s, except for what a VM cannot be without', () => {
+  it('are set by the user or the server, except those that every VM requires', () => {
     const required = everyAttribute(attributes).filter(([, { given }]) => given === 'required');
     expect(required.map(([path]) => path)).toEqual([
       'name',
@@ -139,7 +139,7 @@ describe('attributes from a field table', () => {
   });
   const made = attributesOfFields(table);
 
-  it('know a group that can be switched off', () => {
+  it('support a group that can be switched off', () => {
     expect(objectType(made)).toEqual([
       'object',
       { off: ['object', { enabled: 'bool', size: 'string' }], pause: 'string', secret: 'string', old: 'bool' },
@@ -148,7 +148,7 @@ describe('attributes from a field table', () => {
     expect(attributeAt('off.size', made)?.given).toBe('optional-computed');
   });
 
-  it('say everything the facts say', () => {
+  it('describe all facts of the field', () => {
     expect(made.pause?.description).toBe(
       'A thing. Example: `"8s"`. Proxmox’s default: `1`. A change takes effect after a restart. Proxmox key: `x`.',
     );
@@ -156,7 +156,7 @@ describe('attributes from a field table', () => {
     expect(made.old?.deprecated).toBe(true);
   });
 
-  it('take more of them inside a nested one', () => {
+  it('accept more of them inside a nested one', () => {
     const more: Attributes = {
       extra: { type: { kind: 'value', type: 'string' }, given: 'computed', description: 'x' },
     };
@@ -164,7 +164,7 @@ describe('attributes from a field table', () => {
     expect(typeAt('off.extra', made)).toBeUndefined();
   });
 
-  it('refuse a kind of field that no rule covers', () => {
+  it('refuse a kind of field without a rule', () => {
     expect(() => attributesOfFields(z.strictObject({ when: z.date() }))).toThrow('has no type for the host');
   });
 });

@@ -8,8 +8,8 @@ import type { Attribute, Attributes, AttributeType } from './model.ts';
 import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
 
 /**
- * The field table of a VM in the host's language. The host replaces resources by its own rules, knows no groups and has
- * programs of its own: `update`, `snapshot` and `hooks` belong to stacks.
+ * The field table of a VM in the host's language. The host replaces resources by its own rules, has no groups and runs
+ * its own programs: `update`, `snapshot` and `hooks` belong to stacks.
  */
 export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema.omit({ update: true, snapshot: true, hooks: true }));
 

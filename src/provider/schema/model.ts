@@ -13,7 +13,7 @@ export type Attributes = Readonly<Record<string, Attribute>>;
 
 export interface Attribute {
   readonly type: AttributeType;
-  /** Who sets the value: always the user; the user, if at all; the user or the server; only the server. */
+  /** Which side sets the value: required from the user; optional; the user or the server; only the server. */
   readonly given: 'required' | 'optional' | 'optional-computed' | 'computed';
   /** Markdown. */
   readonly description: string;

@@ -12,7 +12,7 @@ import type { CtyType } from '../cty/value.ts';
 interface Common {
   readonly schema: z.core.$ZodType;
   readonly facts?: FieldFacts;
-  /** For a group, which has no facts of its own. */
+  /** For a group, which has no facts itself. */
   readonly description?: string;
   readonly isRequired: boolean;
   /** The default of the table. */

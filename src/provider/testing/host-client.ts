@@ -1,4 +1,4 @@
-/** A host in miniature: calls a provider over gRPC as Terraform would, for tests without Terraform. */
+/** A minimal host: calls a provider over gRPC as Terraform would, for tests without Terraform. */
 
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { connect as connectSocket } from 'node:net';

@@ -1,4 +1,4 @@
-/** Drives a real Terraform or OpenTofu in a directory of its own, away from the user's settings. */
+/** Runs a real Terraform or OpenTofu in a separate directory, isolated from the user's settings. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const CHOICES = [
   { name: 'tofu', variable: 'PROXWRIGHT_TOFU' },
 ] as const;
 
-/** Those that are here, for `describe.each`; a missing one is reported, so that no test is skipped silently. */
+/** The installed hosts, for `describe.each`; a missing one is reported, so that no test is skipped silently. */
 export async function findHostPrograms(): Promise<HostProgram[]> {
   const found: HostProgram[] = [];
   for (const { name, variable } of CHOICES) {
@@ -32,7 +32,7 @@ export async function findHostPrograms(): Promise<HostProgram[]> {
   return found;
 }
 
-/** How the host comes by the provider. */
+/** How the host finds the provider. */
 export type Installation =
   /** A directory with the executable; no init. */
   | { readonly kind: 'dev-override'; readonly directory: string }
@@ -55,7 +55,7 @@ export interface RunResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** The objects of `-json`, one per line; of a command that prints one document, that one. */
+  /** The objects of `-json`, one per line; or the one document that the command prints. */
   readonly messages: readonly Message[];
   /** All of them, wherever the command puts them. */
   readonly diagnostics: readonly HostDiagnostic[];
@@ -84,7 +84,7 @@ export interface Running {
   readonly result: Promise<RunResult>;
 }
 
-/** What the tests type: no questions, diagnostics as JSON, and a plan that tells by its code whether it is empty. */
+/** The options that tests use: no prompts, diagnostics as JSON, and a plan whose exit code says whether it is empty. */
 export const COMMANDS = {
   plan: ['plan', '-json', '-input=false', '-detailed-exitcode'],
   apply: ['apply', '-json', '-input=false', '-auto-approve'],
@@ -139,7 +139,7 @@ export class Workspace {
     return this.run([...COMMANDS.destroy, ...more]);
   }
 
-  /** The state as `show -json` tells it: attributes by address. */
+  /** The state from `show -json`: attributes by address. */
   async state(): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
     const { stdout } = await this.run(['show', '-json']);
     const { values } = JSON.parse(stdout) as { values?: { root_module?: StateModule } };
@@ -150,7 +150,7 @@ export class Workspace {
     return this.start(args, environment).result;
   }
 
-  /** In a process group of its own, as a shell would have it: `process.kill(-pid, 'SIGINT')` is Ctrl-C. */
+  /** In its own process group, as in a shell: `process.kill(-pid, 'SIGINT')` is Ctrl-C. */
   start(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Running {
     const child = spawn(this.#options.host.binary, args, {
       cwd: this.directory,
@@ -187,7 +187,7 @@ function resourcesOf(module: StateModule): [string, Readonly<Record<string, unkn
   return [...own, ...(module.child_modules ?? []).flatMap(resourcesOf)];
 }
 
-/** Nothing of the user's that could change what the host does. */
+/** Without user settings that could change what the host does. */
 function quietEnvironment(): Record<string, string> {
   const entries = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>

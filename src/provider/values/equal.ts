@@ -1,4 +1,7 @@
-/** Whether two values of the host's language are equal, including their spelling. A set looks like a list here; only its type tells. */
+/**
+ * Whether two values of the host's language are equal, including their spelling. A set looks like a list here; only its
+ * type distinguishes them.
+ */
 import { type CtyValue, Decimal, isObject } from '../cty/value.ts';
 
 export function equalValues(a: CtyValue, b: CtyValue): boolean {

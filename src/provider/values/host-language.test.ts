@@ -39,7 +39,7 @@ describe('a hint in the language of the host', () => {
     [command('permissions'), 'proxwright permissions'],
   ])('has commands of the host: %j', (part, text) => expect(inHostLanguage(advice`Run: ${part}`)).toBe(`Run: ${text}`));
 
-  it('gives a long setting lines of its own, which the host does not break and the reader can paste', () => {
+  it('puts a long setting on separate lines, which the host does not wrap and the reader can paste', () => {
     const fingerprint = 'AA:'.repeat(32).slice(0, -1);
     expect(inHostLanguage(advice`Set ${setting('connection.fingerprint', fingerprint)} (or the variable).`)).toBe(
       `Set the provider’s\n\n  fingerprint = "${fingerprint}"\n\n(or the variable).`,

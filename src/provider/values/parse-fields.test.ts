@@ -88,7 +88,7 @@ describe('the host’s values as a VM', () => {
     ]);
   });
 
-  it('are not judged by what is unknown', () => {
+  it('are not rejected because of unknown values', () => {
     expect(said({ efi: { storage: UNKNOWN }, clone: UNKNOWN, boot: ['scsi9'], vmid: UNKNOWN })).toEqual([]);
     expect(said({ ...cloned, efi: { storage: UNKNOWN }, bios: 'uefi' })).toHaveLength(1);
     expect(parse({ ...cloned, memory: UNKNOWN }).isWhole).toBe(false);
@@ -115,7 +115,7 @@ describe('the host’s values as a VM', () => {
 });
 
 describe('a diagnostic of the engine', () => {
-  it('goes to what the host can point at, and says the rest', () => {
+  it('points to the nearest attribute that the host can show, and names the rest', () => {
     const { diagnostic } = new ProxwrightError({
       code: 'NOT_FOUND',
       detail: 'There is no bridge vmbr9 on pve1.',
@@ -156,7 +156,7 @@ describe('the path of a field', () => {
     expect(dottedOf(fullPathOf(dotted, attributes) ?? [])).toBe(whole);
   });
 
-  it('is none where the schema does not know it', () => {
+  it('is undefined if the schema does not have it', () => {
     expect(pathOf('', attributes)).toBeUndefined();
     expect(pathOf('toString', attributes)).toBeUndefined();
   });

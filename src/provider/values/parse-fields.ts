@@ -9,7 +9,7 @@ import { diagnosticAt, problemAt } from './diagnostics.ts';
 import type { FileValues } from './to-fields.ts';
 
 export interface ParsedFields {
-  /** As far as it could be read. An unknown name or node reads `unknown`. */
+  /** The readable part. An unknown name or node reads `unknown`. */
   readonly vm: ResolvedVm;
   readonly fields: VmFields;
   /** Nothing in it is unknown or invalid. */

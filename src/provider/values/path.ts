@@ -2,7 +2,7 @@
 import { type AttributePath, attribute, index, key, type PathStep } from '../cty/path.ts';
 import type { Attributes, AttributeType } from '../schema/model.ts';
 
-/** The whole path of an attribute, as far as the schema has it; undefined where the schema lacks its first step. */
+/** The path of an attribute up to where the schema ends; undefined if the schema lacks its first step. */
 export function fullPathOf(dotted: string, attributes: Attributes): AttributePath | undefined {
   const [first = '', ...rest] = dotted.split('.');
   const outer = Object.hasOwn(attributes, first) ? attributes[first] : undefined;

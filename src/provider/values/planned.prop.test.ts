@@ -7,7 +7,7 @@ import { managedPaths, plannedAttributes } from './planned.ts';
 import { arbitraryObject } from './testing/arbitrary-objects.ts';
 import { planProblems } from './testing/host-rules.ts';
 
-/** The fields whose kinds differ, and what stands beside them in a resource. */
+/** Fields of different kinds, and the other attributes of a resource. */
 function someAttributes(): Attributes {
   const { name, memory, tags, boot, cpu, disks, nics, extra, cloud_init } = vmFieldAttributes();
   const value = { kind: 'value', type: 'string' } as const;
@@ -31,7 +31,7 @@ const wasManaged = fc.constantFrom<(path: string) => boolean>(
   parts,
 );
 
-/** A state that an earlier configuration brought about, with what the host found beside it. */
+/** A state that an earlier configuration produced, with observed values in addition. */
 const related = fc
   .tuple(known, state)
   .map(([configured, found]): [CtyObject, CtyObject] => [configured, filled(configured, found)]);
@@ -65,7 +65,7 @@ describe('a plan', () => {
     );
   });
 
-  it('made again on what it planned is the same', () => {
+  it('is the same when repeated on its own result', () => {
     fc.assert(
       fc.property(cases, wasManaged, ([configured, prior], managed) => {
         const first = plannedAttributes({ attributes, config: configured, prior, wasManaged: managed });
@@ -76,7 +76,7 @@ describe('a plan', () => {
     );
   });
 
-  it('of something new says what the configuration says, and nothing else of the fields', () => {
+  it('of something new has only the fields of the configuration', () => {
     fc.assert(
       fc.property(config, (configured) => {
         const planned = plannedAttributes({ attributes, config: configured, prior: null, wasManaged: () => false });
@@ -87,7 +87,7 @@ describe('a plan', () => {
     );
   });
 
-  it('lets go of everything that was managed when the configuration says nothing', () => {
+  it('releases everything that was managed if the configuration is empty', () => {
     fc.assert(
       fc.property(known, (configured) => {
         const managed = new Set(managedPaths(attributes, configured));
@@ -101,7 +101,7 @@ describe('a plan', () => {
     );
   });
 
-  it('keeps what was found and never managed', () => {
+  it('keeps observed values that were never managed', () => {
     fc.assert(
       fc.property(state, (found) => {
         const nothing = objectOf(Object.keys(attributes).map((name) => [name, null]));

@@ -12,23 +12,23 @@ function plan(config: object, prior: object, managed: readonly string[] = []): C
   return plannedAttributes({ attributes, config: object(config), prior: object(prior), wasManaged });
 }
 
-describe('a plan for what exists', () => {
+describe('a plan for an existing resource', () => {
   it('keeps the prior spelling if both mean the same', () => {
     const prior = { memory: '8192MiB', tags: ['b', 'a'], nics: { net0: { mac: 'BC:24:11:00:00:01', vlan: 5 } } };
     const config = { memory: '8GiB', tags: ['a', 'b'], nics: { net0: { mac: 'bc:24:11:00:00:01', vlan: 5 } } };
     expect(plan(config, prior)).toEqual(object(prior));
   });
 
-  it('takes the new spelling with a new meaning', () => {
+  it('takes the new spelling if the meaning changes', () => {
     expect(plan({ memory: '9GiB' }, { memory: '8192MiB' }).memory).toBe('9GiB');
   });
 
-  it('keeps a device that was found and is not mentioned', () => {
+  it('keeps an observed device that is not mentioned', () => {
     const prior = { disks: { scsi0: { size: '8GiB', ssd: true }, scsi1: { size: '1GiB' } } };
     expect(plan({ disks: { scsi0: { size: '8192MiB' } } }, prior)).toEqual(object(prior));
   });
 
-  it('has the configuration’s devices only where one of them changes or one left it', () => {
+  it('has only the configured devices if one of them changes or left the configuration', () => {
     const prior = { disks: { scsi0: { size: '8GiB', ssd: true }, scsi1: { size: '1GiB' } } };
     expect(plan({ disks: { scsi0: { size: '9GiB' } } }, prior)).toEqual(
       object({ disks: { scsi0: { size: '9GiB', ssd: true } } }),
@@ -38,13 +38,13 @@ describe('a plan for what exists', () => {
     );
   });
 
-  it('lets go of what left the configuration, and of a group that has nothing left', () => {
+  it('releases what left the configuration, and a group that becomes empty', () => {
     const prior = { memory: '8GiB', cpu: { cores: 2, sockets: 1 }, agent: { enabled: true } };
     expect(plan({}, prior, ['memory', 'cpu.cores', 'agent.enabled'])).toEqual(object({ cpu: { sockets: 1 } }));
     expect(plan({ cpu: { sockets: 1 } }, prior, ['cpu.cores']).cpu).toEqual(object({ cpu: { sockets: 1 } }).cpu);
   });
 
-  it('keeps unknown what is unknown', () => {
+  it('keeps unknown values unknown', () => {
     const config: CtyObject = { ...object({}), memory: UNKNOWN, disks: UNKNOWN };
     const planned = plannedAttributes({
       attributes,

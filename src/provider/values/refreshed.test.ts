@@ -11,8 +11,8 @@ const object = (tree: object) => fromFields({ name: 'web', node: 'pve1', ...tree
 const refresh = (state: object, actual: object, differing: readonly string[]) =>
   refreshedAttributes({ state: object(state), actual: object(actual), differing });
 
-describe('a VM that was read again', () => {
-  it('is as the state spells it where nothing differs, whatever else it has', () => {
+describe('a refreshed VM', () => {
+  it('keeps the spelling of the state if nothing differs, whatever else it has', () => {
     const any = arbitraryObject(attributes, { unknowns: false, computed: false });
     fc.assert(
       fc.property(any, any, (state, actual) => {
@@ -30,7 +30,7 @@ describe('a VM that was read again', () => {
     );
   });
 
-  it('has lost a device or group that is gone', () => {
+  it('loses a device or group that no longer exists', () => {
     const state = {
       disks: { scsi0: { size: '1GiB' }, scsi1: { size: '1GiB' } },
       rng: '/dev/random',
@@ -73,7 +73,7 @@ describe('a VM that was read again', () => {
     );
   });
 
-  it('leaves alone what is no field', () => {
+  it('leaves attributes alone that are not fields', () => {
     const state = objectOf([...Object.entries(object({})), ['id', 'x']]);
     expect(refreshedAttributes({ state, actual: object({}), differing: ['id'] }).id).toBe('x');
   });

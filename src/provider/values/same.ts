@@ -63,7 +63,7 @@ interface DesiredOne {
 function desiredOne(path: string, value: unknown): DesiredOne | undefined {
   const steps = path.split('.');
   const fields = steps.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
-  // What one field desires does not depend on the fields that every VM has.
+  // The desired value of one field does not depend on the required fields.
   for (const entry of desiredConfig(fields as VmFields, {}).values()) {
     const field = entry.fields.find((each) => each.path === path);
     if (!field) continue;

@@ -11,16 +11,12 @@ const treeOf = (object: CtyObject) => toFields(object).tree;
 
 describe('the fields behind the host’s values', () => {
   it.each<[string, CtyObject, object]>([
-    ['what is null, which is not said', { name: 'web', memory: null, cpu: { cores: null } }, { name: 'web', cpu: {} }],
+    ['nothing for null', { name: 'web', memory: null, cpu: { cores: null } }, { name: 'web', cpu: {} }],
     ['0 for no VLAN', { nics: { net0: { vlan: 0 } } }, { nics: { net0: { vlan: false } } }],
     ['a VLAN', { nics: { net0: { vlan: 20 } } }, { nics: { net0: { vlan: 20 } } }],
     ['none for no balloon', { balloon: 'none' }, { balloon: false }],
     ['none for an empty drive', { disks: { ide2: { iso: 'none' } } }, { disks: { ide2: { iso: false } } }],
-    [
-      'none where it is a word of its own',
-      { disks: { scsi0: { cache: 'none' } } },
-      { disks: { scsi0: { cache: 'none' } } },
-    ],
+    ['none if it is a valid value', { disks: { scsi0: { cache: 'none' } } }, { disks: { scsi0: { cache: 'none' } } }],
     ['a keyword', { nics: { net0: { ipv4: { address: 'dhcp' } } } }, { nics: { net0: { ipv4: 'dhcp' } } }],
     [
       'an address',
@@ -38,12 +34,12 @@ describe('the fields behind the host’s values', () => {
     ],
     ['commands', { ready: { exec: [['true'], ['id', '-u']] } }, { ready: { exec: [['true'], ['id', '-u']] } }],
     ['raw keys', { extra: { kvm: 'false', args: 'toString' } }, { extra: { kvm: false, args: 'toString' } }],
-    ['nothing of attributes that are no fields', { id: 'x', timeouts: { clone: '1m' } }, {}],
+    ['nothing for attributes that are not fields', { id: 'x', timeouts: { clone: '1m' } }, {}],
   ])('say %s', (_, object, tree) => {
     expect(treeOf(object)).toEqual(tree);
   });
 
-  it('leave out and list what is unknown', () => {
+  it('omit and list unknown values', () => {
     const { tree, unknown } = toFields({
       name: UNKNOWN,
       disks: UNKNOWN,
@@ -93,7 +89,7 @@ describe('an object of the schema', () => {
     expect(toFields(object).tree).toEqual({ ...tree, extra: { kvm: false, shares: '1000' } });
   });
 
-  it('keeps names that JavaScript finds special', () => {
+  it('keeps names that are special in JavaScript', () => {
     const object = fromFields({ extra: JSON.parse('{"__proto__":"x"}') }, attributes);
     expect(Object.entries(object.extra as CtyObject)).toEqual([['__proto__', 'x']]);
   });
@@ -113,7 +109,7 @@ describe('a group that can be switched off', () => {
     expect(fromFields(tree as Record<string, unknown>, attributes, shape)).toEqual(object);
   });
 
-  it('need not be said to be on, and is unknown with its switch', () => {
+  it('is on by default, and unknown if its switch is', () => {
     expect(toFields({ ha: { enabled: null, level: 3 } }, shape).tree).toEqual({ ha: { level: 3 } });
     expect(toFields({ ha: { enabled: UNKNOWN, level: 3 } }, shape).unknown).toEqual(['ha']);
   });

@@ -63,7 +63,7 @@ function readGroup(object: CtyObject, shape: GroupShape, path: string, reading: 
   if (shape.hasSwitch && object[SWITCH] === false) return scalarAt(false, path);
   const { keyword } = shape;
   const given = keyword && object[keyword.field];
-  // It may turn out to be a keyword.
+  // It may become a keyword.
   if (keyword && given === UNKNOWN) return unknown(path, reading);
   if (keyword && typeof given === 'string' && keyword.words.includes(given)) {
     const beside = Object.keys(shape.fields).filter(

@@ -95,7 +95,7 @@ describe('a group that makes the new VM first', () => {
     ]);
     const [first] = end.kind === 'ended' ? end.plan.changes : [];
     expect(first?.notes).toEqual([
-      'the new VM is made first, with the ID 404 and 10.0.0.18/24',
+      'the new VM is created first, with the ID 404 and 10.0.0.18/24',
       'the old VM 401 is destroyed once the new one is ready; until then two VMs are called web-1',
     ]);
     expect(first?.destroys?.map(({ slot }) => slot)).toContain('scsi0');

@@ -78,7 +78,7 @@ describe('a VM that was shut down outside', () => {
     const drifted = await drift();
     expect(drifted.code).toBe(2);
     expect(drifted.out).toContain('! vm.web[2]');
-    expect(drifted.out).toMatch(/power {2}stopped {2}\(applied: running; an apply leaves it so\)/);
+    expect(drifted.out).toMatch(/power {2}stopped {2}\(applied: running; an apply leaves it unchanged\)/);
     expect(drifted.out).not.toContain('To correct this');
     const verified = await verify();
     expect(verified.code).toBe(1);
@@ -96,7 +96,7 @@ describe('a VM that was moved outside', () => {
     const offline = { online: false, 'with-local-disks': true };
     await bench.outside.tasks.wait(await vm(403).status.stop());
     await bench.outside.tasks.wait(await vm(403).migrate({ target: 'pve2', ...offline }));
-    expect((await drift()).out).toMatch(/node +pve2 {2}\(applied: pve1; an apply leaves it so\)/);
+    expect((await drift()).out).toMatch(/node +pve2 {2}\(applied: pve1; an apply leaves it unchanged\)/);
     await bench.outside.tasks.wait(await pve2.migrate({ target: 'pve1', ...offline }));
     await bench.outside.tasks.wait(await vm(403).status.start());
     expect((await drift()).code).toBe(0);

@@ -1,5 +1,5 @@
 /**
- * `proxwright adopt`: takes over running VMs. It writes the stack file that describes them, or adds to the one that is there,
+ * `proxwright adopt`: takes over running VMs. It writes the stack file that describes them, or adds to an existing one,
  * and records them in the state. No VM is changed, except by `--claim`, which writes ownership lines.
  */
 import { readFile, writeFile } from 'node:fs/promises';
@@ -123,7 +123,7 @@ async function adopt(work: Work): Promise<ExitCode> {
   return 0;
 }
 
-/** A new stack, which is nowhere but in memory yet. */
+/** A new stack, which exists only in memory so far. */
 async function openNew(file: string, options: AdoptOptions, deps: CommandDeps): Promise<OpenedStack> {
   const name = options.stack ?? stackNameOf(basename(resolve(deps.directory)));
   const { stack, diagnostics } = resolveStack(loadStack(`version: 1\nstack: ${JSON.stringify(name)}\n`, '--stack'), {
@@ -159,7 +159,7 @@ async function write(path: string, shown: string, text: string, isNew: boolean):
   }
 }
 
-/** A file that cannot be read is there too: opening the stack says why. */
+/** An unreadable file exists, too: opening the stack says why. */
 async function readIfThere(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : ''));
 }

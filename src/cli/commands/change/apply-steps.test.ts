@@ -27,19 +27,19 @@ async function asked(
 }
 
 describe('the question before an apply', () => {
-  it('takes a yes for a plan that destroys nothing', async () => {
+  it('accepts a yes for a plan that destroys nothing', async () => {
     const plan = planOf([change({ address: address('vm.web'), kind: 'update' })]);
     expect(await asked(plan, 'y')).toMatchObject({ isAccepted: true });
     expect(await asked(plan, '')).toMatchObject({ isAccepted: false });
   });
 
-  it('asks for the name of the VM whose volumes go, and takes no plain yes', async () => {
+  it('asks for the name of the VM whose volumes are destroyed, and does not accept a plain yes', async () => {
     const plan = planOf([replace('web', 'scsi0', 'scsi1')]);
     expect(await asked(plan, 'y')).toMatchObject({ isAccepted: false, question: expect.stringContaining('2 volumes') });
     expect(await asked(plan, 'web')).toMatchObject({ isAccepted: true });
   });
 
-  it('asks for the name of the stack where several VMs lose volumes', async () => {
+  it('asks for the name of the stack if several VMs lose volumes', async () => {
     const plan = planOf([replace('web', 'scsi0'), replace('db', 'scsi0')]);
     expect(await asked(plan, 'web')).toMatchObject({ isAccepted: false });
     expect(await asked(plan, 'demo')).toMatchObject({ isAccepted: true });

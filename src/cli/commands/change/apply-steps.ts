@@ -60,7 +60,10 @@ export async function makePlan(
   return wider ? requirePlan(await session.plan(wider), deps) : plan;
 }
 
-/** At a terminal, asks for what the file does not allow by itself. Without one, that takes --allow-delete or --allow-restart. */
+/**
+ * At a terminal, asks for what the file alone does not allow. Without one, --allow-delete or --allow-restart is
+ * required.
+ */
 async function askForMore(plan: Plan, options: ApplyOptions, deps: CommandDeps) {
   const listed = (changes: readonly Change[]) => changes.map(({ address, name }) => `${address} (${name})`).join(', ');
   const kept = plan.changes.filter(({ kind }) => kind === 'keep');
@@ -84,7 +87,7 @@ async function askForMore(plan: Plan, options: ApplyOptions, deps: CommandDeps) 
   };
 }
 
-/** Hooks that an earlier run started and did not end. Without an answer apply refuses and says what to type. */
+/** Hooks that an earlier run started and did not finish. Without an answer apply refuses and says what to type. */
 async function askAboutHooks(plan: Plan, deps: CommandDeps) {
   const again: string[] = [];
   const done: string[] = [];
@@ -107,8 +110,8 @@ export function showPlan(plan: Plan, deps: CommandDeps): void {
 }
 
 /**
- * `--yes` answers every question: nothing is destroyed unless `--replace`, `--allow-delete` or `remove: true` names it. At a
- * terminal, a plan that destroys volumes asks for the name of the VM, or of the stack where several VMs lose volumes.
+ * `--yes` answers every question: nothing is destroyed unless `--replace`, `--allow-delete` or `remove: true` names it.
+ * At a terminal, a plan that destroys volumes asks for the name of the VM, or of the stack if several VMs lose volumes.
  */
 export async function askToProceed({ yes }: ApplyOptions, plan: Plan, deps: CommandDeps): Promise<void> {
   if (yes) return;

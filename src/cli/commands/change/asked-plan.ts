@@ -1,6 +1,6 @@
 /**
- * Commands whose plan does something that was asked for, whatever the file says: moves, snapshots and rollbacks. The plan is
- * shown, asked about and carried out; or, with --dry-run, only shown.
+ * Commands whose plan does what the user requests, whatever the file says: moves, snapshots and rollbacks. The plan is
+ * shown, confirmed and executed; or, with --dry-run, only shown.
  */
 import { canceled } from '../../../base/errors.ts';
 import { observe } from '../../../engine/observe.ts';
@@ -28,9 +28,9 @@ export interface AskedCommand {
   readonly command: Exclude<Conclusion['command'], 'apply' | 'destroy'>;
   /** What resumes it: `drain pve1`. */
   readonly typed: string;
-  /** Asked unless --yes was given, with what is said if the answer is no; undefined for a command that destroys nothing. */
+  /** The question unless --yes was given, with the message for a no; undefined for a command that destroys nothing. */
   readonly question?: { readonly text: string; readonly refused: string };
-  /** Said if there is nothing to do. */
+  /** The message if there is nothing to do. */
   readonly nothing: string;
   readonly asked: AskedPlan;
 }
@@ -61,7 +61,7 @@ export async function runAsked(
       throw canceled(question.refused);
     }
     const conclusion = conclusionOf(command.command, await run.execute(plan), opened, session.state, plan);
-    // The same command resumes it, whichever group is changed in part.
+    // The same command resumes it, whichever group is only partly changed.
     view.concluded({ ...conclusion, typed, rolls: [] });
     return conclusion.code;
   });

@@ -37,5 +37,5 @@ function relocate(relocation: Relocation, options: RelocateCommandOptions, deps:
 function nothingToDo(relocation: Relocation): string {
   return relocation.kind === 'drain'
     ? `Nothing to move: no VM of this stack is on ${relocation.node}.`
-    : 'Nothing to move: every VM is where the file wants it.';
+    : 'Nothing to move: every VM is where the file places it.';
 }

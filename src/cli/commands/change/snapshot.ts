@@ -40,7 +40,7 @@ export function runRollback(name: string, options: RollbackOptions, deps: Comman
   return run({ kind: 'rollback', name, start: options.start !== false }, options, deps, {
     command: 'rollback',
     question: {
-      text: 'Roll these VMs back? What they wrote since the snapshot is lost.',
+      text: 'Roll these VMs back? Data written since the snapshot is lost.',
       refused: 'Nothing was rolled back.',
     },
   });

@@ -32,7 +32,7 @@ export async function runDrift(options: DriftOptions, deps: CommandDeps): Promis
   return options.exitCode && drifts.length > 0 ? 2 : 0;
 }
 
-/** The plan of all VMs that no problem is reported for; undefined where the rest cannot be planned either. */
+/** The plan of all VMs without a reported problem; undefined if the rest cannot be planned either. */
 function planOfOthers(
   { result, state, observed, secrets, unsettled }: PlanAttempt,
   stack: ResolvedStack,
@@ -49,7 +49,7 @@ export function driftsOf({ plan, state, observed }: Pick<PlannedStack, 'plan' | 
     const { address, name, node, outside = [] } = change;
     const recorded = state.vms[address];
     const gone = recorded !== undefined && observed.vms.get(address)?.kind === 'gone';
-    // A move by a command of ours is no change made outside; the plan says so.
+    // A move by a Proxwright command is no outside change; the plan says so.
     const left = outside.filter(({ by }) => by === undefined).map((each) => ({ ...each, leftAlone: true as const }));
     const fields = gone ? [] : [...foreignFields(change, recorded?.lastApplied ?? {}), ...left];
     if (!gone && fields.length === 0) return [];

@@ -75,7 +75,7 @@ export async function runRehearse(options: RehearseOptions, deps: CommandDeps): 
   if (runId !== '') {
     const { events, fastestMs, slowestMs } = rehearsal;
     const madeAt = new Date(clock.now()).toISOString();
-    // Beside the state on this machine: a rehearsal changes nothing that others share.
+    // Next to the state on this machine: a rehearsal changes nothing in a shared store.
     await writePrediction(new DirectoryStore(opened.stateDirectory), { runId, madeAt, fastestMs, slowestMs, events });
   }
   rehearsalView(deps).rehearsal({ stack: stack.name, rehearsal, reads: reads?.sent.length ?? 0, ...trials });

@@ -65,13 +65,13 @@ describe('validate', () => {
     });
   });
 
-  describe('with variables.yaml beside the stack file', () => {
+  describe('with variables.yaml next to the stack file', () => {
     const COUNTED = VMS.replace('count: 2', `count: "\${var.n}"`).concat(
       'variables: { n: { type: integer, default: 1 } }\n',
     );
     const file = (name: string, text: string) => writeFileSync(join(directory, name), text);
 
-    it('reads it by itself and says so', async () => {
+    it('reads it without an option and says so', async () => {
       file('variables.yaml', 'n: 3');
       expect(await validate(COUNTED)).toEqual([
         'Variables from variables.yaml.',
@@ -79,7 +79,7 @@ describe('validate', () => {
       ]);
     });
 
-    it('lets --var-file add to it and win, and --var win over both', async () => {
+    it('lets --var-file override it, and --var override both', async () => {
       file('variables.yaml', 'n: 3');
       file('more.yaml', 'n: 4');
       const varFile = [join(directory, 'more.yaml')];

@@ -45,7 +45,7 @@ async function demonstrate({ speed, hasPage }: DemoPlace, deps: CommandDeps): Pr
   const clock = scaledClock(deps.clock, speed);
   const scene = new DemoScene(stack, clock, deps);
   let page: PageServer | undefined;
-  // The first run dies on the way; everything after it is done by the second.
+  // The first run dies halfway; the second one does the rest.
   const doomed = new MortalProcess(undefined, clock);
   let run = await scene.open(doomed);
   const examined = () =>

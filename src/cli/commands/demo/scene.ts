@@ -1,4 +1,6 @@
-/** What the demo runs on: a simulated cluster, a state in memory, and runs of the engine, the first of which is killed. */
+/**
+ * The scene of the demo: a simulated cluster, a state in memory, and runs of the engine, the first of which is killed.
+ */
 import { hostname } from 'node:os';
 import type { Clock } from '../../../base/clock.ts';
 import { canceled } from '../../../base/errors.ts';
@@ -95,7 +97,7 @@ export class DemoScene {
 /** What had happened when the run was killed. */
 export interface KilledRun {
   readonly cloned: number;
-  /** Whose clone was under way. */
+  /** The VM whose clone was running. */
   readonly cloning: string;
 }
 

@@ -17,7 +17,7 @@ function printed(address: string, file: string): unknown {
   return parse(stackLines(addressOf(address), FIELDS, head(file)).join('\n')).vms;
 }
 
-/** What the file says of the address once the lines stand in it. */
+/** What the file says about the address once it contains the lines. */
 function pasted(address: string, file: string, name = 'stack.yaml') {
   const text = withLines(head(file), name, addressOf(address), FIELDS);
   const { stack, diagnostics } = resolveStack(loadStack(text, name));
@@ -26,10 +26,10 @@ function pasted(address: string, file: string, name = 'stack.yaml') {
 
 describe('the lines for an imported VM', () => {
   it.each([
-    ['a VM of its own', 'vm.old', 'vms: {}', { old: FIELDS }],
-    ['the first of a group that is not there yet', 'vm.old[1]', 'vms: {}', { old: { count: 1, ...FIELDS } }],
+    ['a single VM', 'vm.old', 'vms: {}', { old: FIELDS }],
+    ['the first of a group that does not exist yet', 'vm.old[1]', 'vms: {}', { old: { count: 1, ...FIELDS } }],
     [
-      'one more of a group, whose count has to grow',
+      'one more member of a group, whose count has to grow',
       'vm.old[2]',
       'vms: { old: { count: 1, name: "n-$${number}", node: pve1 } }',
       { old: { count: 2, overrides: { 2: FIELDS } } },
@@ -40,7 +40,7 @@ describe('the lines for an imported VM', () => {
       'vms: { old: { count: 3, name: "n-$${number}", node: pve1 } }',
       { old: { overrides: { 2: FIELDS } } },
     ],
-    ['an element of a group that is not there yet', 'vm.old["a"]', 'vms: {}', { old: { each: ['a'], ...FIELDS } }],
+    ['an element of a group that does not exist yet', 'vm.old["a"]', 'vms: {}', { old: { each: ['a'], ...FIELDS } }],
     [
       'one more element of a group',
       'vm.old["b"]',

@@ -4,7 +4,7 @@ import { type Address, parseAddress } from '../../../base/address.ts';
 
 type Lines = Readonly<Record<string, unknown>>;
 
-/** The lines of a group for one of its VMs; `present` is what the file says of the group. */
+/** The lines of a group for one of its VMs; `present` is what the file says about the group. */
 function groupLines(address: Address, fields: Lines, present: unknown): Lines {
   const { key } = parseAddress(address) ?? {};
   if (key === undefined) return fields;

@@ -71,7 +71,7 @@ function knownPrincipal(deps: CommandDeps): string | undefined {
   return credentials?.kind === 'token' ? credentials.tokenId : undefined;
 }
 
-/** The needs of a stack of which nothing exists yet. */
+/** The needs of a stack that does not exist yet. */
 export function assumed(
   input: {
     readonly opened: OpenedStack;

@@ -101,7 +101,7 @@ describe('runs', () => {
     expect(await list(options)).toBe(runs);
   });
 
-  it('says that none matches instead of that there is none', async () => {
+  it('says that none matches, not that there is none', async () => {
     await record(...FOUR);
     expect((await shown((deps) => runRuns({ user: 'eve' }, deps))).said).toContain('None of the 4 runs matches.');
   });

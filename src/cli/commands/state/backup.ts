@@ -1,4 +1,4 @@
-/** `proxwright state backup|restore`: saves the state under a name, and brings it back. */
+/** `proxwright state backup|restore`: saves the state under a name, and restores it. */
 import { resolve } from 'node:path';
 import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { advice, command, type Hint } from '../../../base/hint.ts';
@@ -24,7 +24,7 @@ import type { StateOptions } from './state.ts';
 /** Backups that the user asked for; unlike the automatic ones they are never removed. */
 const SAVED = 'saved/';
 
-/** Of thousands of VMs. */
+/** Enough for thousands of VMs. */
 const MAX_BACKUP_BYTES = 256 * 1024 ** 2;
 
 export interface BackupOptions extends StateOptions {
@@ -101,7 +101,7 @@ export async function runStateRestore(
   return 0;
 }
 
-/** Compares the restored state with the cluster. Whatever comes out, the state stays restored. */
+/** Compares the restored state with the cluster. The state stays restored, whatever the result. */
 async function reportDrift(opened: OpenedStack, deps: CommandDeps): Promise<void> {
   await ifReachable(opened, deps, async (pve) => {
     const { result, unsettled } = await tryPlan(opened, deps, pve, {});

@@ -51,7 +51,7 @@ export async function runStateMigrate(options: MigrateOptions, deps: CommandDeps
 /** Of a local directory: downloaded images, events that were kept for a store, and its name among the writers of an HTTP store. */
 const OF_THIS_MACHINE = /^((cache|outbox|set-aside)\/|writer$)/;
 
-/** The state comes last: until then the target holds nothing that counts. */
+/** The state is copied last: until then the target holds nothing valid. */
 async function copyAll(source: StateStore, target: StateStore, clock: Clock): Promise<number> {
   const names = (await source.list()).filter((name) => !OF_THIS_MACHINE.test(name));
   const inOrder = [...names.filter((name) => name !== STATE_FILE), ...names.filter((name) => name === STATE_FILE)];
@@ -70,13 +70,13 @@ async function copyAll(source: StateStore, target: StateStore, clock: Clock): Pr
   return inOrder.length;
 }
 
-/** A run that died there before the state was moved away has been resumed elsewhere: the state that comes back is newer. */
+/** A run that died there before the state was moved away has been resumed elsewhere: the returning state is newer. */
 async function closeOldRuns(source: StateStore, target: StateStore, clock: Clock): Promise<void> {
   const known = new Set(await listRuns(source));
   for (const { runId } of await unfinishedRuns(target)) if (!known.has(runId)) await closeRun(target, clock, runId);
 }
 
-/** What an unfinished run began is found in its journal, and some stores keep journals on one machine only. */
+/** Only the journal shows what an unfinished run began, and some stores keep journals on one machine only. */
 async function assertFinished(store: StateStore): Promise<void> {
   if ((await unfinishedRuns(store)).length === 0) return;
   throw new ProxwrightError({
@@ -87,8 +87,8 @@ async function assertFinished(store: StateStore): Promise<void> {
 }
 
 /**
- * A first attempt that died leaves documents without a state, which are written again. Where this state was before, it may
- * come back.
+ * A first attempt that died leaves documents without a state, which are written again. A state may return to a store
+ * where it was before.
  */
 async function assertFree(target: StateStore, place: string, lineage: string | undefined): Promise<void> {
   const text = await target.read(STATE_FILE);
@@ -108,7 +108,7 @@ async function assertFree(target: StateStore, place: string, lineage: string | u
 function noTarget(): ProxwrightError {
   return new ProxwrightError({
     code: 'BAD_VALUE',
-    detail: 'The command does not say where the state is to go.',
+    detail: 'The command does not say where to move the state.',
     hint: 'Add --to: local, postgres://user@host/database, s3://bucket/prefix or https://host/path.',
   });
 }

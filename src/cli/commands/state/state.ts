@@ -98,7 +98,7 @@ export interface UnlockOptions extends StateOptions {
   readonly id?: string;
 }
 
-/** Removes the lock of a dead run; that of a run that may be alive only for the id of that run, or with --force. */
+/** Removes the lock of a dead run. If the run may be alive, this needs the id of that run, or --force. */
 export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps): Promise<ExitCode> {
   const { store } = await openStack(options, deps);
   const holder = await store.holder();
@@ -126,7 +126,10 @@ function doubtAbout({ doubt, endsInMs }: LockHolder): string {
   return `This machine cannot tell whether that run is still alive${doubt === undefined ? '' : `: ${doubt}`}.`;
 }
 
-/** The id, because the lock may be another one by the time of the answer. `--yes` is enough where nothing shows life. */
+/**
+ * Asks for the id, because the lock may be another one by the time of the answer. `--yes` is enough if nothing shows
+ * life.
+ */
 async function requireId({ owner, endsInMs }: LockHolder, options: UnlockOptions, deps: CommandDeps): Promise<void> {
   if (options.yes && endsInMs === undefined) return;
   if (!deps.canAsk)
@@ -142,7 +145,7 @@ function otherLock(owner: LockOwner, id: string): ProxwrightError {
   return new ProxwrightError({
     code: 'STATE_LOCKED',
     detail: `The lock has the id ${owner.runId}, not ${id}: another run took it meanwhile.`,
-    hint: advice`Look who it is: ${command('state unlock')}`,
+    hint: advice`See which run it is: ${command('state unlock')}`,
   });
 }
 

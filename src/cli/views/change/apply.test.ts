@@ -4,7 +4,7 @@ import { address } from '../../testing/plans.ts';
 import { Timeline } from '../run/timeline.ts';
 import { applyView } from './apply.ts';
 
-it('names new and old members of a roll that did not come to its end, and the whole command that continues it', () => {
+it('names new and old members of an unfinished roll, and the whole command that continues it', () => {
   const { deps, warnings } = testDeps();
   const roll = {
     group: 'vm.web',
@@ -27,6 +27,6 @@ it('names new and old members of a roll that did not come to its end, and the wh
     recorded: {},
   });
   expect(warnings[0]).toBe(
-    "vm.web is changed in part. Changed and ready: vm.web[1]; not ready: vm.web[2]; unchanged: vm.web[3]. To continue: proxwright apply --file lab.yaml --var release=… --replace 'vm.web[3]'",
+    "vm.web is partly changed. Changed and ready: vm.web[1]; not ready: vm.web[2]; unchanged: vm.web[3]. To continue: proxwright apply --file lab.yaml --var release=… --replace 'vm.web[3]'",
   );
 });

@@ -29,11 +29,11 @@ export interface Conclusion {
   readonly restartPending: readonly string[];
   /** Groups of which not all members that should be changed are changed and ready. */
   readonly rolls: readonly RollReport[];
-  /** The options that were typed to say which stack, with which values: what continues a roll needs them too. */
+  /** The typed options that select the stack and its values: the command that continues a roll needs them, too. */
   readonly stackWords?: readonly string[];
   /** The VMs of the file. */
   readonly vms: readonly VmView[];
-  /** What is recorded of every VM, including those that are no longer in the file. */
+  /** What is recorded about every VM, including those that are no longer in the file. */
   readonly recorded: StackState['vms'];
 }
 
@@ -67,7 +67,7 @@ export function applyView(deps: ViewDeps): ApplyView {
   });
 }
 
-/** As `apply`, except that people see no plan in which nothing is destroyed. */
+/** Like `apply`, but without a plan for people if nothing is destroyed. */
 export function destroyView(deps: ViewDeps): ApplyView {
   const { concluded } = applyView(deps);
   return chooseView<ApplyView>(deps, {
@@ -92,7 +92,7 @@ function describeRoll(
     ...named('unchanged', unchanged),
   ];
   const next = OWN_LANGUAGE.command({ command: 'apply', args: [...stackWords, ...again] });
-  return `${group} is changed in part. ${capitalised(parts.join('; '))}. To continue: ${next}`;
+  return `${group} is partly changed. ${capitalised(parts.join('; '))}. To continue: ${next}`;
 }
 
 const capitalised = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

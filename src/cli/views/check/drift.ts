@@ -21,7 +21,7 @@ export interface Drift {
   }[];
 }
 
-/** What was not compared, because a problem was reported for it. */
+/** VMs that were not compared, because a problem was reported for them. */
 export interface DriftLimits {
   readonly notCompared: number;
 }
@@ -52,7 +52,7 @@ export function renderDrift(
       `${paint('yellow', `! ${address}`)}  ${paint('bold', name)} (VM ${vmid ?? '?'} on ${node})`,
       ...(gone ? [`    ${paint('red', 'gone: it was removed outside Proxwright')}`] : []),
       ...fields.map(({ path, applied, actual, leftAlone }) => {
-        const remark = leftAlone ? '; an apply leaves it so' : '';
+        const remark = leftAlone ? '; an apply leaves it unchanged' : '';
         return `    ${padVisible(path, width)}  ${printValue(actual)}  ${paint('dim', `(applied: ${printValue(applied)}${remark})`)}`;
       }),
       '',

@@ -1,4 +1,4 @@
-/** A rehearsal: when what happens, the end with its range, the room it takes, what would fail, and what was assumed. */
+/** A rehearsal: the timeline, the end with its range, the room it takes, what would fail, and what was assumed. */
 import { groupAddress } from '../../../base/address.ts';
 import { commandText } from '../../../base/hint.ts';
 import { groupedBy } from '../../../base/values/groups.ts';
@@ -73,7 +73,7 @@ export function renderRehearsal(shown: ShownRehearsal, paint: Paint): string[] {
   const verdict = ok
     ? isEmptyRun
       ? paint('green', 'Nothing to do: an apply would change nothing.')
-      : paint('green', `The apply ends well after ${printDuration(tookMs)}, ${range}.`)
+      : paint('green', `The apply succeeds after ${printDuration(tookMs)}, ${range}.`)
     : paint('red', `The apply would fail: ${counted(rehearsal.problems.length, 'problem')}.`);
   return [
     ...(isEmptyRun ? [] : [...title('Predicted timeline'), ...timeline(rehearsal, paint)]),

@@ -8,7 +8,7 @@ import { renderPlan } from '../plan/plan.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
 import { readyWords, renderFindings } from './doctor.ts';
 
-/** A plan that must be empty, and what it was compared from. */
+/** A plan that must be empty, and its inputs. */
 export interface Verification {
   readonly plan: Plan;
   readonly compared: ReadonlyMap<string, VmEvidence>;

@@ -26,7 +26,7 @@ function web(number: number, part: Partial<Change> = {}): Change {
 const lines = (...changes: Change[]) => renderPlan(planOf(changes), plainPaint);
 
 describe('a plan for many equal VMs', () => {
-  it('shows the first in full, and of the others name, id, node and what differs, such as the address', () => {
+  it('shows the first in full, and for the others name, id, node and differences, such as the address', () => {
     expect(lines(web(1), web(2), web(3, { node: 'pve2' })).join('\n')).toMatchInlineSnapshot(`
       "+ vm.web[1]  create web-1 (VM 101 on pve1)
           It is a full clone of base (9000 on pve1).
@@ -40,7 +40,7 @@ describe('a plan for many equal VMs', () => {
     `);
   });
 
-  it('takes a line for each of 50 VMs', () => {
+  it('uses one line for each of 50 VMs', () => {
     expect(lines(...Array.from({ length: 50 }, (_, n) => web(n + 1))).length).toBe(50 + 4 + 2);
   });
 
@@ -55,12 +55,12 @@ describe('a plan for many equal VMs', () => {
     expect(lines(web(1), bigger)).toContainEqual(expect.stringContaining('same as above, memory 2GiB → 8GiB, nics'));
   });
 
-  it('takes no note for a field, however it is spaced', () => {
+  it('does not mistake a note for a field, whatever its spacing', () => {
     const noted = (number: number) => web(number, { notes: [`disk  ${number}`] });
     expect(lines(noted(1), noted(2)).join('\n')).not.toContain('same as above');
   });
 
-  it('says what differs also where the name of a VM is a number that its fields have as well', () => {
+  it('says what differs even if the name of a VM is a number that its fields contain', () => {
     const numbered = (number: number) =>
       web(number, { name: `${number}`, differences: [set('name', 'base', `${number}`), set('cpu.cores', 4, number)] });
     expect(lines(numbered(1), numbered(2))).toContainEqual(expect.stringContaining('same as above, cpu.cores 4 → 2'));
@@ -77,7 +77,7 @@ describe('a plan for many equal VMs', () => {
     ['a verb', { kind: 'complete' }],
     ['an inherited disk', { inherited: ['scsi1: 3GiB on tank'] }],
     ['a restart', { kind: 'update', restarts: true }],
-  ])('shows a change with %s of its own in full', (_, part) => {
+  ])('shows a change with a different %s in full', (_, part) => {
     expect(lines(web(1), web(2, part)).join('\n')).not.toContain('same as above');
   });
 });

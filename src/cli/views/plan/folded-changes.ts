@@ -11,7 +11,7 @@ export interface ChangeLine {
 export interface ShownChange {
   /** In colour: mark, address, verb, name, id and node. */
   readonly title: string;
-  /** What is compared beside the lines: the kind of change and its verb. */
+  /** Compared in addition to the lines: the kind of change and its verb. */
   readonly sort: string;
   readonly name: string;
   readonly address: string;

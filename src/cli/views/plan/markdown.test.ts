@@ -12,7 +12,7 @@ const difference = (path: string, before: unknown, after: unknown) =>
 
 const web = (part: Partial<Change> = {}) => change({ address: address('vm.web'), kind: 'update', ...part });
 
-/** What stands outside of fences: there, text could be read as Markdown or HTML. */
+/** The text outside of fences, which could be read as Markdown or HTML. */
 function outsideFences(text: string): string {
   const lines: string[] = [];
   let fence: string | undefined;
@@ -77,7 +77,7 @@ describe('a plan as a comment', () => {
     );
   });
 
-  it('shows data that goes before anything that must be unfolded', () => {
+  it('shows destroyed data above anything that must be unfolded', () => {
     const destroys = [{ slot: 'scsi1', volume: 'tank:vm-401-disk-1', sizeBytes: 1024 ** 3 }];
     const [summary = ''] = comment(planOf([web({ kind: 'replace', destroys })])).split('<details>');
     expect(summary).toContain('**1 volume is destroyed:** <code>vm.web</code> <code>scsi1&#58; tank&#58;vm-401-disk-1');
@@ -96,7 +96,7 @@ describe('a plan as a comment', () => {
   });
 });
 
-describe('text of others in a comment', () => {
+describe('foreign text in a comment', () => {
   const HOSTILE = [
     '</details><script>alert(1)</script>',
     '`` ` ``` ````',
@@ -147,7 +147,7 @@ describe('a plan that is too long for a comment', () => {
       ),
     );
 
-  it('is shortened to what GitHub takes, and says what is left out', () => {
+  it('is shortened to what GitHub accepts, and says what is left out', () => {
     const text = comment(many(2_000));
     expect(bytes(text)).toBeLessThanOrEqual(COMMENT_LIMIT);
     expect(bytes(text)).toBeGreaterThan(COMMENT_LIMIT * 0.9);
@@ -160,7 +160,7 @@ describe('a plan that is too long for a comment', () => {
     );
   });
 
-  it('is not shortened where it fits', () => {
+  it('is not shortened if it fits', () => {
     const text = comment(many(2_000), 5_000_000);
     expect(text).not.toContain('Shortened');
     expect(text).toContain('worker-2000');

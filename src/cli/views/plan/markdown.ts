@@ -1,7 +1,7 @@
 /**
- * A plan as a comment on a pull or merge request: a summary, the changes as a table, and the details folded. The same plan
- * gives the same text. Text of others (names, descriptions, words of the server) can neither change the layout nor mention
- * anybody. A plan that is too long is shortened, and the comment says what is left out.
+ * A plan as a comment on a pull or merge request: a summary, the changes as a table, and the details folded. The same
+ * plan gives the same text. Foreign text (names, descriptions, server messages) can neither change the layout nor
+ * mention a user. A plan that is too long is shortened, and the comment says what is left out.
  */
 import { formatDiagnostic } from '../../../base/diagnostics.ts';
 import { visibleLine, visibleText } from '../../../base/text/safe-text.ts';
@@ -12,7 +12,7 @@ import { printDestroyed, renderChanges, renderRemarks, renderSharedSteps, render
 
 /** GitHub takes 65,536 characters in a comment, GitLab 1,000,000. The rest is for a line that a job adds. */
 export const COMMENT_LIMIT = 65_000;
-/** Room for the summary, whatever it says. */
+/** Space reserved for the summary. */
 export const SMALLEST_COMMENT = 8_000;
 
 /** The first line of the comment, by which a job finds the one that it wrote before. */
@@ -74,7 +74,9 @@ function tableRow({ kind, address, name, vmid, node, differences, restarts }: Ch
   return `| ${[VERBS[kind], code(address), code(name), vmid ?? '', code(node), fields].join(' | ')} |`;
 }
 
-/** What a reader sees without unfolding: data that goes, and VMs that become unavailable. `most` bytes for each of them. */
+/**
+ * What a reader sees without unfolding: destroyed data, and VMs that become unavailable. `most` bytes for each of them.
+ */
 function dangers({ changes }: Plan, most: number): string[] {
   const destroyed = changes.flatMap(({ address, destroys = [] }) =>
     destroys.map((volume) => `${code(address)} ${code(printDestroyed(volume))}`),
@@ -122,7 +124,7 @@ function sectionsOf(plan: Plan): Section[] {
   return sections.map(({ title, lines }) => ({ title, lines: trimmed(lines) })).filter(({ lines }) => lines.length > 0);
 }
 
-/** A description of many pages is one line. */
+/** A description of many pages becomes one line. */
 const MOST_IN_LINE = 1_000;
 
 function trimmed(lines: readonly string[]): string[] {
@@ -147,7 +149,7 @@ class Space {
     this.#left -= sizeOf(lines);
   }
 
-  /** The first lines, as far as they fit. */
+  /** The first lines that fit. */
   take(lines: readonly string[]): string[] {
     const fitting = lines.findIndex((line) => {
       const size = sizeOf([line]);
@@ -158,7 +160,7 @@ class Space {
     return fitting < 0 ? [...lines] : lines.slice(0, fitting);
   }
 
-  /** In a fence that no line of the section can end, and that nothing in it is read as Markdown or HTML. */
+  /** In a fence that no line of the section can end, so that nothing in it is read as Markdown or HTML. */
   section(title: string, lines: readonly string[]): { title: string; text: string[]; left: number } {
     const longest = Math.max(0, ...lines.flatMap((line) => [...line.matchAll(/`+/g)].map(([run]) => run.length)));
     const fence = '`'.repeat(Math.max(3, longest + 1));

@@ -113,7 +113,7 @@ describe('the view of a plan', () => {
     expect(renderPlan(same, plainPaint)).toEqual(['No changes.']);
   });
 
-  it('shows power changes, moves and restarts beside the fields', () => {
+  it('shows power changes, moves and restarts in addition to the fields', () => {
     const moving = change({
       address: address('vm.a'),
       kind: 'update',
@@ -179,7 +179,7 @@ describe('a value in a plan', () => {
     expect(printValue(value)).toBe(text);
   });
 
-  it('lists each volume that goes, what else is to be known, and SSH keys without the key', () => {
+  it('lists each destroyed volume, the notes, and SSH keys without the key', () => {
     const key = `ssh-ed25519 ${'A'.repeat(68)}`;
     const lines = renderChange(
       change({
@@ -254,7 +254,7 @@ describe('the summary of a plan', () => {
     change({ address: address('vm.same'), kind: 'none', name: 'same', vmid: 411 }),
   ]);
 
-  it('has one line for the members of a group to which the same happens, and names destroyed volumes', () => {
+  it('has one line for members of a group with the same change, and names destroyed volumes', () => {
     expect(renderSummary(plan, plainPaint)).toEqual([
       '+ vm.web  create 2: web-1 (401 on pve1), web-2 (402 on pve1)',
       '~ vm.web  change and restart 1: web-3 (403 on pve1)',

@@ -70,7 +70,7 @@ export function renderPlan(plan: Plan, paint: Paint): string[] {
   return fitLines(lines, paint);
 }
 
-/** One line for what happens to the members of a group; volumes that are destroyed are named all the same. */
+/** One line for each change to members of a group; destroyed volumes are always named. */
 export function renderSummary(plan: Plan, paint: Paint): string[] {
   const stepsOf = stepsByAddress(plan);
   const groups = groupedBy(
@@ -160,7 +160,7 @@ function describeRoll({ group, atMost, size, pauseMs, onFailure, waves, order: w
   const named = waves.slice(0, SHOWN_WAVES).map((wave) => wave.map((address) => memberOf(address, group)).join(', '));
   const order = [...named, ...(waves.length > SHOWN_WAVES ? ['…'] : [])].join('; then ');
   if (way === 'create_first') {
-    return `${group}: ${counted(members.length, 'VM is', 'VMs are')} replaced, ${atMost} at a time: ${order}. The new VM is made first; the old one goes when it is ready${pause}.${failure}`;
+    return `${group}: ${counted(members.length, 'VM is', 'VMs are')} replaced, ${atMost} at a time: ${order}. The new VM is created first; the old one is destroyed when it is ready${pause}.${failure}`;
   }
   return `${group}: ${counted(members.length, 'VM becomes', 'VMs become')} unavailable, ${atMost} of ${size} at a time: ${order}. Each must be ready before the next one${pause}.${failure}`;
 }
@@ -229,7 +229,7 @@ function renderDestroyed({ destroys = [] }: Change, paint: Paint): string[] {
 
 function hookLine({ moment, run, timeoutMs, endUnknown, countsAsDone }: PlannedHook): string {
   const note = endUnknown
-    ? '; an earlier run started it, and whether it ended is not known: apply asks'
+    ? '; an earlier run started it, and whether it ended is unknown: apply asks'
     : countsAsDone
       ? '; it counts as done, and does not run'
       : '';
@@ -242,13 +242,13 @@ export function printDestroyed({ slot, volume, sizeBytes }: DestroyedVolume): st
 
 function outsideLine({ path, applied, actual, by }: OutsideChange): string {
   if (by !== undefined) {
-    return `it is on ${actual} because of ${by}; the file says ${applied}. An apply leaves it so. To move it back: proxwright rebalance`;
+    return `it is on ${actual} because of ${by}; the file says ${applied}. An apply leaves it there. To move it back: proxwright rebalance`;
   }
   const what = path === 'power' ? `it is ${actual}` : `it is on ${actual} now`;
-  return `${what}, changed outside Proxwright; the last apply left it ${path === 'power' ? applied : `on ${applied}`}. An apply leaves it so.`;
+  return `${what}, changed outside Proxwright; the last apply left it ${path === 'power' ? applied : `on ${applied}`}. An apply leaves it unchanged.`;
 }
 
-/** Kinds that are not created as a VM is have verbs of their own, and some of their actions too. */
+/** Kinds that are not created like a VM have their own verbs, and so do some of their actions. */
 function verbOf({ address, kind }: Change, steps: readonly Step[]): string | undefined {
   const [own] = steps.flatMap(({ action }) => actionNamed(action)?.verbs?.[kind] ?? []);
   return own ?? kindOfAddress(address)?.words.verbs?.[kind];
@@ -260,7 +260,7 @@ function describeStep({ action, input }: Step): string[] {
   return line === undefined ? [] : [line];
 }
 
-/** A new VM has no earlier values: neither who changed them nor when they take effect matters. */
+/** A new VM has no earlier values, so origin and effect of a change do not matter. */
 export function renderDifferences(differences: readonly Difference[], isNew: boolean, paint: Paint): string[] {
   return differenceLines(differences, isNew, paint).map(({ text }) => text);
 }
@@ -308,7 +308,7 @@ function totalsOf({ changes }: Pick<Plan, 'changes'>): Totals {
   };
 }
 
-/** Also where nothing is to be done: the VM runs with other values than the file has. */
+/** Also if nothing has to be done: the VM runs with other values than the file has. */
 function pendingNote({ changes }: Plan): string {
   const pending = pendingRestarts(changes);
   return pending.length === 0 ? '' : ` Restart pending: ${pending.join(', ')}.`;

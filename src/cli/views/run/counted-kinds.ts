@@ -3,7 +3,7 @@ import { type AddressKind, kindOf } from '../../../base/address.ts';
 import { counted } from '../../../base/values/units.ts';
 import { KINDS } from '../../../kinds/registry.ts';
 
-/** What stands on others first: VMs before their templates and images. */
+/** Dependents first: VMs before their templates and images. */
 const NOUNS: readonly (readonly [AddressKind, string])[] = KINDS.toReversed().flatMap(
   ({ words }) => Object.entries(words.nouns) as [AddressKind, string][], // the keys of that record
 );

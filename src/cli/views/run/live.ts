@@ -11,16 +11,16 @@ export interface TerminalOutput extends Output {
 }
 
 export interface LiveArea {
-  /** Everything that is written while the block stands must go through this. */
+  /** Everything that is written while the block is shown must go through this. */
   readonly output: Output;
   /** How many lines there is room for. */
   readonly height: number;
   draw(lines: readonly string[]): void;
-  /** Leaves what was drawn last and starts below it. */
+  /** Keeps what was drawn last and starts below it. */
   end(): void;
 }
 
-// Of a terminal that does not know its size, or says that it has none.
+// For a terminal that does not know its size, or reports 0.
 const DEFAULT_COLUMNS = 80;
 const DEFAULT_ROWS = 24;
 

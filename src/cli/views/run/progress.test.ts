@@ -54,7 +54,7 @@ const EVENTS: readonly (RunEvent | Activity)[] = [
 const frame = (timeline: Timeline, now: number, height = 20) =>
   renderProgress({ timeline, startedAt: 0, now, paint: plainPaint, height });
 
-describe('the lines of a run under way', () => {
+describe('the lines of a run in progress', () => {
   it('show stage, elapsed and expected time of each VM, and a total', () => {
     expect(frame(timelineAfter(EVENTS), 20_000).join('\n')).toMatchInlineSnapshot(`
       "  ✔ vm.web[1]  done        29s
@@ -85,19 +85,19 @@ describe('the lines of a run under way', () => {
       frame(timelineAfter([planned, ...events], new Map(durations)), at).at(-1);
     // Half of the work took 20 s, and the other half will too.
     expect(total(half, 20_000)).toContain('20s elapsed, about 20s left');
-    // Of six steps only a part of one is done: too early to tell.
+    // Only a part of one of six steps is done: too early for an estimate.
     expect(total(half.slice(0, 1), 3_000)).not.toContain('left');
     // No run has ever waited for a guest.
     expect(total(half.slice(0, 2), 10_000, new Map([['clone', [10_000]]]))).not.toContain('left');
     expect(total([...half, ended(30_000, B, 'done'), ended(30_000, C, 'done')], 30_000)).not.toContain('left');
   });
 
-  it('count what there is, not only VMs', () => {
+  it('count all kinds, not only VMs', () => {
     const timeline = new Timeline([address('image.noble'), A, B]);
     expect(frame(timeline, 1_000).at(-1)).toContain('0 of 3 (2 VMs and 1 image) ended');
   });
 
-  it('expect by the percentage of the task where there is one', () => {
+  it('estimate from the percentage of the task if it has one', () => {
     const copying = timelineAfter([
       ...EVENTS,
       { event: 'activity', at: 18_000, address: B, text: 'clone', percent: 25 },
@@ -105,14 +105,14 @@ describe('the lines of a run under way', () => {
     expect(frame(copying, 18_000)[1]).toBe('  ⠋ vm.web[2]  clone       ████░░░░░░░░░░░░  25 %  4.0s of about 16s');
   });
 
-  it('expect what earlier runs took, and nothing once that is over', () => {
+  it('estimate from earlier runs, and give no estimate once that time is over', () => {
     const known = new Map([['clone', [9_000, 10_000, 11_000]]] as const);
     const cloning = timelineAfter([step(0, A, 'clone', 'started')], known);
     expect(frame(cloning, 5_000)[0]).toContain('5.0s of about 10s');
     expect(frame(cloning, 12_000)[0]).toMatch(/12s$/);
   });
 
-  it('keep those at work in sight where not all fit', () => {
+  it('keep active resources visible if not all fit', () => {
     const lines = frame(timelineAfter(EVENTS), 20_000, 3);
     expect(lines).toHaveLength(3);
     expect(lines[0]).toContain('vm.web[2]');
@@ -167,13 +167,13 @@ describe('the block at the bottom of a terminal', () => {
     };
   }
 
-  it('takes the usual width where the terminal says that it has none', () => {
+  it('uses the usual width if the terminal reports none', () => {
     const { area, taken } = terminal(0);
     area.draw(['something to see']);
     expect(taken()).toContain('something to see');
   });
 
-  it('is drawn over itself', () => {
+  it('is redrawn in place', () => {
     const { area, taken } = terminal();
     area.draw(['one', 'two']);
     expect(taken()).toBe('one\ntwo\n');

@@ -1,4 +1,4 @@
-/** The lines of a run under way, for a terminal: one for each VM, template and image, and a total. */
+/** The lines of a run in progress, for a terminal: one for each VM, template and image, and a total. */
 
 import type { Instant } from '../../../base/clock.ts';
 import { printDuration } from '../../../base/values/units.ts';
@@ -26,7 +26,7 @@ export interface ProgressFrame {
   readonly startedAt: Instant;
   readonly now: Instant;
   readonly paint: Paint;
-  /** Lines there is room for; those at work come first where not all fit. */
+  /** The number of lines that fit; active resources come first. */
   readonly height: number;
 }
 

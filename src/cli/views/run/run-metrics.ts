@@ -13,7 +13,7 @@ export function runMetrics(stack: string, run: RunRecord): string {
     metric('proxwright_run_info', 'The run these figures are about.', [
       [{ ...labels, run: run.runId, outcome: run.outcome }, 1],
     ]),
-    metric('proxwright_run_success', '1 where the run ended well.', [[labels, run.outcome === 'done' ? 1 : 0]]),
+    metric('proxwright_run_success', '1 if the run succeeded.', [[labels, run.outcome === 'done' ? 1 : 0]]),
     metric(
       'proxwright_run_start_timestamp_seconds',
       'When the run began.',

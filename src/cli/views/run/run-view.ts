@@ -15,7 +15,7 @@ import { stageOf, type Timeline } from './timeline.ts';
 
 export interface RunView {
   readonly onEvent: RunListener;
-  /** Shows how things stand at last, and stops. */
+  /** Shows the final state, and stops. */
   end(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface LiveViewOptions {
 
 export function liveView({ timeline, terminal, area, paint, clock, frames = clock }: LiveViewOptions): RunView {
   const startTicks = clock.ticks();
-  // The time of day at tick 0, by the stamps of the run: the clock on the wall may be set meanwhile.
+  // The time of day at tick 0, from the timestamps of the run: the wall clock may be set meanwhile.
   let zero = clock.now() - startTicks;
   const stop = new AbortController();
   const draw = () => {
@@ -84,7 +84,7 @@ function showProblem(event: RunEvent | Activity, terminal: Terminal): boolean {
   return event.outcome !== 'done';
 }
 
-/** Undefined for what needs no line: it is over in an instant, or only a moving picture can show it. */
+/** Undefined for what needs no line: it takes no time, or only an animation can show it. */
 function lineOf(event: RunEvent | Activity, timeline: Timeline): string | undefined {
   if (event.event === 'resourceEnded') {
     const roll = timeline.rollOf(event.address);

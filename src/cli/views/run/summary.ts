@@ -16,12 +16,12 @@ const OUTCOMES: Readonly<Record<VmTimeline['status'], string>> = {
   skipped: 'not begun',
 };
 
-/** What the table says of a VM beside its times. */
+/** What the table says about a VM besides its times. */
 export interface SummaryVm extends Pick<VmView, 'name' | 'vmid' | 'node' | 'ip'> {
   readonly address: string;
 }
 
-/** Of two entries for one VM the later counts. */
+/** If a VM has two entries, the later one counts. */
 export function renderSummary(timeline: Timeline, vms: readonly SummaryVm[], paint: Paint): string[] {
   const views = new Map<string, SummaryVm>(vms.map((vm) => [vm.address, vm]));
   const isAllVms = timeline.vms.every(({ address }) => kindOf(address) === 'vm');

@@ -1,4 +1,4 @@
-/** A run as people watch it: the fold of its events, resource by resource, with the stage each is in and what to expect. */
+/** A run as shown live: the fold of its events, resource by resource, with the stage of each and its expected time. */
 import type { Address } from '../../../base/address.ts';
 import type { Instant } from '../../../base/clock.ts';
 import { type ResourceRecord, RunFold, type StepRecord } from '../../../engine/record/run-record.ts';
@@ -35,7 +35,7 @@ export interface VmTimeline {
   readonly status: ResourceRecord['status'];
   /** Undefined while it waits for its turn. */
   readonly stage: StageName | undefined;
-  /** What it does right now, where that says more than the stage. */
+  /** Its current activity, if that says more than the stage. */
   readonly text: string | undefined;
   readonly percent: number | undefined;
   readonly stageSince: Instant | undefined;
@@ -44,7 +44,7 @@ export interface VmTimeline {
   readonly durationsMs: Readonly<Partial<Record<StageName, number>>>;
 }
 
-/** How far a group has come whose members become unavailable in turns. */
+/** The progress of a group whose members take turns being unavailable. */
 export interface RollProgress {
   readonly group: string;
   readonly changed: number;
@@ -63,14 +63,14 @@ export class Timeline {
   /** Steps of the plan that take time. */
   readonly #planned = new Map<string, StageName>();
 
-  /** `known` are durations of earlier runs: what can be expected of this one. */
+  /** `known` are durations of earlier runs, the basis of estimates. */
   constructor(addresses: Iterable<Address>, known: KnownDurations = new Map(), rolls: readonly Roll[] = []) {
     this.#addresses = [...new Set(addresses)];
     this.#rolls = rolls.filter(({ waves }) => waves.length > 1);
     this.#durations = new Map([...known].map(([stage, list]) => [stage, [...list]]));
   }
 
-  /** The resources that are shown; others have lines in the log and no place in the picture. */
+  /** The resources that are shown; others appear only in the log. */
   get vms(): readonly VmTimeline[] {
     return this.#addresses.map((address) => describe(address, this.#fold.resource(address)));
   }
@@ -112,8 +112,8 @@ export class Timeline {
   }
 
   /**
-   * How much longer the run will take, if it works off the rest as fast as what it has done: side by side, and with the same
-   * waits. Undefined while that cannot be told, because too little is done or a stage was never seen before.
+   * How much longer the run will take at its present pace, with the same concurrency and waits. Undefined if too little
+   * is done, or if a stage has no known duration.
    */
   leftMs(startedAt: Instant, now: Instant): number | undefined {
     let [doneMs, leftMs] = [0, 0];
@@ -128,21 +128,21 @@ export class Timeline {
     return isTooEarly ? undefined : ((now - startedAt) * leftMs) / doneMs;
   }
 
-  /** How long the current stage will take in all: by its own percentage, else as others of its kind did. */
+  /** How long the current stage will take in total: from its own percentage, else from earlier stages of its kind. */
   expectedMs(vm: VmTimeline, now: Instant): number | undefined {
     if (vm.stage === undefined || vm.stageSince === undefined) return undefined;
     const elapsedMs = now - vm.stageSince;
     if (vm.percent !== undefined && vm.percent >= 5) return (elapsedMs * 100) / vm.percent;
     const usualMs = median(this.#durations.get(vm.stage) ?? []);
-    // What is late already can no longer be expected.
+    // A stage that is already late has no estimate.
     return usualMs !== undefined && usualMs > elapsedMs ? usualMs : undefined;
   }
 }
 
-/** Of the work of a run: with less done than this, its pace says little. */
+/** Share of the work of a run: with less done than this, its pace says little. */
 const LEAST_PART = 0.1;
 
-/** What is late counts as done: its rest cannot be told. */
+/** A late stage counts as done: its rest is unknown. */
 function workedOn(step: StepRecord | undefined, usualMs: number, now: Instant): number {
   if (step?.outcome !== 'open') return step ? usualMs : 0;
   return Math.min(usualMs, now - (instant(step.startedAt) ?? now));
@@ -162,7 +162,7 @@ function addDuration(durations: Map<StageName, number[]>, stage: StageName, ms: 
   durations.set(stage, [...(durations.get(stage) ?? []), ms]);
 }
 
-/** Undefined for steps that only change what is recorded: they are over in an instant. */
+/** Undefined for steps that only change records: they take no time. */
 export function stageOf(action: string): StageName | undefined {
   const label = labelOf(action);
   return STAGE_NAMES.find((stage) => stage === label);

@@ -1,4 +1,4 @@
-/** Where the report of a run is, and what it says in one line. */
+/** Where the report of a run is, and its conclusion in one line. */
 import { printDuration } from '../../../base/values/units.ts';
 import type { RunRecord } from '../../../engine/record/run-record.ts';
 import type { Chart } from '../../../ui/picture/chart.ts';

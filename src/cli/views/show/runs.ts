@@ -8,7 +8,7 @@ import { renderTable } from '../text/table.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
 
 export interface RunList {
-  /** How many runs the store has, whatever was asked for. */
+  /** How many runs the store has, whatever the filter. */
   readonly all: number;
   readonly isOfThisMachineOnly: boolean;
 }

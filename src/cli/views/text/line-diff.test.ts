@@ -6,7 +6,7 @@ const shown = (before: string, after: string) =>
   lineDiff(before, after).map(({ kind, line }) => `${{ same: ' ', added: '+', removed: '-', gap: ' ' }[kind]}${line}`);
 
 describe('the difference of two texts', () => {
-  it('is the lines that went and came, with two lines around them', () => {
+  it('has the removed and added lines, with two lines of context', () => {
     const before = 'a\nb\nc\nd\ne\nf\n';
     expect(shown(before, before.replace('d', 'D'))).toEqual([' …', ' b', ' c', '-d', '+D', ' e', ' f']);
   });
@@ -16,7 +16,7 @@ describe('the difference of two texts', () => {
     expect(shown('', '')).toEqual([]);
   });
 
-  it('leads from one to the other, whatever they are', () => {
+  it('leads from one text to the other, for any texts', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 });
     fc.assert(
       fc.property(lines, lines, (before, after) => {

@@ -1,4 +1,4 @@
-/** The lines by which two texts differ, with a few lines around them. Pure. */
+/** The lines by which two texts differ, with a few lines of context. Pure. */
 
 export interface DiffLine {
   readonly kind: 'same' | 'added' | 'removed' | 'gap';

@@ -31,7 +31,9 @@ interface Marks {
   readonly pattern: RegExp;
 }
 
-/** Made with the first mark: most commands that write to a file or a pipe need none, and no random number. */
+/**
+ * Created with the first mark: most commands that write to a file or a pipe need neither a mark nor a random number.
+ */
 let marks: Marks | undefined;
 
 function marksOf(): Marks {

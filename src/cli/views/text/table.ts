@@ -19,7 +19,10 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
   return [paint('bold', title), ...more, ...body.flatMap((row) => rowLines(row, widths))];
 }
 
-/** Narrows the widest column until the row fits. The first one comes last: it says which row it is, and is typed again. */
+/**
+ * Narrows the widest column until the row fits. The first column is narrowed last: it identifies the row, and users
+ * type it again.
+ */
 function fitted(needed: readonly number[], width = Number.POSITIVE_INFINITY): number[] {
   const widths = [...needed];
   const total = () => widths.reduce((sum, each) => sum + each, GAP.length * (widths.length - 1));

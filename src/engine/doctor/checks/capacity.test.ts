@@ -103,7 +103,7 @@ describe('the device check', () => {
     expect(checkDevices(patient())).toEqual([]);
   });
 
-  it('accepts a device in an IOMMU group of its own', () => {
+  it('accepts a device that is alone in its IOMMU group', () => {
     const own = [card('0000:01:00.0', 7), card('0000:01:00.1', 7), card('0000:02:00.0', 8)];
     expect(checkDevices(seen(there(...own)))).toMatchObject([{ verdict: 'good' }]);
   });

@@ -19,7 +19,7 @@ describe('the version check', () => {
     ['9.2.11', 'good'],
     ['8.0.3', 'good'],
     ['7.4.1', 'bad'],
-    // Newer than all that is known is worth a word, no refusal.
+    // A release newer than all known ones is a warning, not an error.
     ['11.0.1', 'warning'],
   ])('%s is %s', (version, verdict) => {
     const observed = observedWith({ version: { version, release: '' } });

@@ -1,4 +1,4 @@
-/** Hand-over scripts, really run by bash, with stand-ins in place of the programs that they call. */
+/** Runs hand-over scripts in bash, with fakes of the programs that they call. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,11 +74,11 @@ const LINTER = 'shellcheck';
 const scripts = { talos: talosScript(TALOS), k3s: k3sScript(RANCHER), rancher: rancherScript(RANCHER) };
 
 describe.each(Object.entries(scripts))('the script for %s', (_, text) => {
-  it('is bash', () => {
+  it('is valid bash', () => {
     execFileSync('bash', ['-n'], { input: text });
   });
 
-  it.skipIf(spawnSync(LINTER, ['--version']).error)('pleases shellcheck', () => {
+  it.skipIf(spawnSync(LINTER, ['--version']).error)('passes shellcheck', () => {
     expect(spawnSync(LINTER, ['-'], { input: text, encoding: 'utf8' }).stdout).toBe('');
   });
 
@@ -270,7 +270,7 @@ describe('the hand-over script for K3s', () => {
     expect(asked).toMatch(/ 10\.0\.20\.21 if /);
   });
 
-  it('takes no user or address for an option of ssh', async () => {
+  it('never passes a user or address as an option to ssh', async () => {
     const evil = '-oProxyCommand=touch pwned';
     const vms = RANCHER.vms.map((each) => ({ ...each, user: evil, ip: evil }));
     await cluster.run(k3sScript({ ...RANCHER, vms }), { WAIT_SECONDS: '5' });
@@ -279,7 +279,7 @@ describe('the hand-over script for K3s', () => {
     for (const line of asked) expect(line).toContain(` -- ${evil}@${evil} `);
   });
 
-  it('installs nothing twice', async () => {
+  it('installs everything only once', async () => {
     await cluster.run(scripts.k3s);
     const before = installs('10.0.20.11') + installs('10.0.20.21');
     const { code, stdout } = await cluster.run(scripts.k3s, { SSH_USER: 'admin' });

@@ -107,8 +107,8 @@ export function addressPart(vms: readonly VmView[]): string {
 export const addressOf = ({ vmid }: VmView) => `"$ADDRESS_${vmid ?? 'unknown'}"`;
 
 /**
- * What schedulers inside the cluster cannot see otherwise: the host of a VM, and its failure domain where the stack names one.
- * The key of the host is our own: Kubernetes has none, and a VM may move to another host.
+ * What schedulers inside the cluster cannot see otherwise: the host of a VM, and its failure domain where the stack
+ * names one. The key of the host is specific to Proxwright: Kubernetes has none, and a VM may move to another host.
  */
 export function topologyLabels({ node, zone }: Pick<VmView, 'node' | 'zone'>): readonly (readonly [string, string])[] {
   return [

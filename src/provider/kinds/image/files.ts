@@ -1,4 +1,7 @@
-/** The file of an image: what a storage has under its name, which tasks of this token work on it, and what is recorded of it. */
+/**
+ * The file of an image: what a storage has under its name, which tasks of this token work on it, and what is recorded
+ * about it.
+ */
 import { z } from 'zod';
 import { placeOfVolume } from '../../../kinds/image/file.ts';
 import { type FileRecord, fileRecordSchema } from '../../../kinds/image/record.ts';
@@ -57,8 +60,9 @@ export async function findFile(
 }
 
 /**
- * Waits for downloads and copies to this name that another process left running, so that nothing is started beside them. What
- * they make is not ours: stacks that share a token look alike, and a provider that died left no record of what it began.
+ * Waits for downloads and copies to this name that another process left running, so that nothing is started
+ * concurrently. Their result is not ours: stacks that share a token look alike, and a provider that died left no record
+ * of what it began.
  */
 export async function settleEarlier(deps: Deps, place: FilePlace): Promise<void> {
   for (const task of await tasksFor(deps, place)) {

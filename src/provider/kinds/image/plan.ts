@@ -1,4 +1,4 @@
-/** What a plan says of an image: where its file will be, what replaces it, and whether the engine could do it. */
+/** What a plan says about an image: where its file will be, what replaces it, and whether the engine could do it. */
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Observed } from '../../../engine/index.ts';
 import { imageCompression } from '../../../kinds/image/file.ts';

@@ -54,7 +54,10 @@ export function imageKind(): ResourceKind<DesiredImage, ImagePrivate> {
   };
 }
 
-/** From `proxmox_virtual_environment_download_file`: the same file. It came with that resource and goes with this one. */
+/**
+ * From `proxmox_virtual_environment_download_file`: the same file. It is deleted with this resource, as it would have
+ * been with that one.
+ */
 function movedImage({ sourceType, sourceState }: MoveRequest): Held<ImagePrivate> {
   const known = sourceOf(sourceType)?.to === 'proxwright_image';
   const source: Readonly<Record<string, unknown>> = isRecord(sourceState) ? sourceState : {};

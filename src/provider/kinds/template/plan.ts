@@ -1,4 +1,7 @@
-/** What a plan says of a template: its attributes after apply, whether a new version is built, and whether the engine could do it. */
+/**
+ * What a plan says about a template: its attributes after apply, whether a new version is built, and whether the engine
+ * could do it.
+ */
 import type { Observed } from '../../../engine/index.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { allUnknown, changeAt, picked, valueIn } from '../../adapter/attributes.ts';
@@ -121,7 +124,7 @@ export function isOutdated(
 ): boolean {
   if (kept.changed) return true;
   const before = valueIn(state, 'recipe');
-  // An imported template has no recipe: what can be read of it decides.
+  // An imported template has no recipe: its readable configuration decides.
   if (before === null) return Object.keys(USER_ATTRIBUTES).some((name) => contradicts(planned[name], state[name]));
   return before !== recipe;
 }
@@ -163,7 +166,7 @@ export function planTemplateDestroy(known: KnownVms, { state, kept }: Held<Templ
   return { check: (deps) => destroyFindings(deps, work, TEMPLATE, { running: 'stop', all: true }) };
 }
 
-/** What the engine would say to building it, as far as it is known. */
+/** The engine's problems with building it, if known. */
 async function buildFindings(
   known: KnownVms,
   deps: Deps,

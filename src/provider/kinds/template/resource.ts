@@ -306,7 +306,7 @@ async function untilListed({ work, clock, signal, log }: Deps, built: VmRecord, 
 
 type Rows = Awaited<ReturnType<Pve['cluster']['resources']>>;
 
-/** Under its name, and no other: the earlier version has given the name up. */
+/** Under its name, and no other: the earlier version no longer has the name. */
 function isListed(rows: Rows, { vmid, node }: VmRecord, name: string): boolean {
   const named = rows.filter((row) => row.name === name && row.node === node);
   return named.length === 1 && named[0]?.vmid === vmid && named[0].template === true;

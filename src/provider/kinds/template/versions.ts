@@ -1,7 +1,7 @@
 /**
- * The versions of a template: what is recorded of them, and what a process that died left. An unfinished one is marked as
- * incomplete in its ownership line; a finished one, which the process could not report to the host, is recognized by the
- * recipe in that line. Neither is built again.
+ * The versions of a template: what is recorded about them, and what a dead process left. An unfinished one is marked as
+ * incomplete in its ownership line; a finished one, which the process could not report to the host, is recognized by
+ * the recipe in that line. Neither is built again.
  */
 import { z } from 'zod';
 import type { Address } from '../../../base/address.ts';

@@ -45,7 +45,7 @@ export function withPlannedPower(vm: ResolvedVm, { power }: CtyObject): Resolved
   return power === 'running' || power === 'stopped' ? { ...vm, fields: { ...vm.fields, power } } : vm;
 }
 
-/** Which VMs stand in for each other only the user can tell: without `update_group`, all of them count as one group. */
+/** Only the user knows which VMs are interchangeable: without `update_group`, all of them count as one group. */
 function inUpdateGroup(vm: ResolvedVm, { update_group: group, max_unavailable: limit }: CtyObject): ResolvedVm {
   return {
     ...vm,

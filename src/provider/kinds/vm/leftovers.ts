@@ -1,9 +1,11 @@
 /**
- * What the process knows of VMs other than the one of a call: those in the host's state, those that a plan creates or
- * destroys, and those that earlier processes left incomplete. VMs and templates share it, because they share ids and names.
+ * What the process knows about VMs other than the one of a call: those in the host's state, those that a plan creates
+ * or destroys, and those that earlier processes left incomplete. VMs and templates share it, because they share ids and
+ * names.
  *
- * A create that fails returns no state, because the host would destroy what it returns. The VM stays, marked in its ownership
- * line, and the next create of the same name by the same token resumes with it. A VM without that mark is never taken over.
+ * A create that fails returns no state, because the host would destroy what it returns. The VM stays, marked in its
+ * ownership line, and the next create of the same name by the same token resumes with it. A VM without that mark is
+ * never taken over.
  */
 import { orCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
@@ -85,8 +87,8 @@ export class KnownVms {
   }
 
   /**
-   * The host plans side by side: that the VM with this id goes may be known only a moment after a plan was refused because
-   * of it. Then it is planned once more.
+   * The host plans concurrently: the destruction of the VM with this id may become known only a moment after a plan was
+   * refused because of it. Then this plans once more.
    */
   async onceFree(
     { vmid, name }: { readonly vmid?: number | undefined; readonly name: string },
@@ -160,7 +162,7 @@ class Leftovers {
     return found;
   }
 
-  /** All VMs, after the creations of earlier processes had ended and before this process started any. */
+  /** All VMs, read after the creations of earlier processes ended and before this process started any. */
   async list(signal: AbortSignal): Promise<readonly ListedVm[]> {
     this.#settled ??= this.#settleCreations();
     this.#settled.catch(() => {
@@ -268,7 +270,7 @@ export async function incompleteAmong(
   return found.filter((vm) => vm !== undefined);
 }
 
-/** A listed VM and its ownership line; neither where it is gone by now. */
+/** A listed VM and its ownership line; neither if it no longer exists. */
 export async function ownershipOf(
   pve: Pve,
   { vmid, node, running }: ListedVm,

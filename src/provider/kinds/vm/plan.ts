@@ -1,4 +1,7 @@
-/** What a plan says of a VM: its attributes after apply, what forces a replacement, and whether the engine could do it. */
+/**
+ * What a plan says about a VM: its attributes after apply, what forces a replacement, and whether the engine could do
+ * it.
+ */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Observed, Plan, PlanResult } from '../../../engine/index.ts';
@@ -56,7 +59,7 @@ export function planVmCreate(known: KnownVms, { config, desired }: Configured<De
   };
 }
 
-/** What the engine would say to creating this VM, as far as it is known. */
+/** The engine's problems with creating this VM, if known. */
 async function createFindings(
   known: KnownVms,
   deps: Deps,
@@ -64,7 +67,7 @@ async function createFindings(
   desired: DesiredVm,
 ): Promise<ProviderDiagnostic[]> {
   const { fields } = desired.vm;
-  // A missing file must not come to light only after an image was downloaded and a template built.
+  // A missing file must be reported before an image is downloaded and a template built.
   const findings = (await documentProblems(deps, config, desired.vm))
     .filter((problem) => !isPostponed(problem, desired.unknown))
     .map((problem) => problemOf(problem, VM));
@@ -109,7 +112,7 @@ function completionNote({ vmid, node, name }: IncompleteVm): ProviderDiagnostic 
 }
 
 /**
- * VMs of this token that have the name of the one to be created. A VM with a vmid of its own may be created beside them: to
+ * VMs of this token that have the name of the one to be created. A VM with another vmid may be created next to them: to
  * replace one that is destroyed afterwards, or in another workspace. So this is a warning.
  */
 function namesakeWarnings(stackName: string, vm: ResolvedVm, observed: Observed): ProviderDiagnostic[] {
@@ -120,7 +123,7 @@ function namesakeWarnings(stackName: string, vm: ResolvedVm, observed: Observed)
     .map((other) => ({
       severity: 'warning',
       summary: 'Another VM has this name',
-      detail: `VM ${other.vmid} on ${other.node} is also called "${name}", and this token created it. It stays as it is; VM ${vmid} is created beside it.`,
+      detail: `VM ${other.vmid} on ${other.node} is also called "${name}", and this token created it. It stays as it is; VM ${vmid} is created next to it.`,
       path: [attribute('vmid')],
     }));
 }
@@ -208,7 +211,7 @@ function keptRefusal(
   };
 }
 
-/** Then nothing tells the replacement from this VM while both exist. */
+/** Then nothing distinguishes the replacement from this VM while both exist. */
 function keepsNameAndId(planned: CtyObject, prior: CtyObject): boolean {
   const same = (name: string) => equalValues(valueIn(planned, name), valueIn(prior, name));
   return same('name') && (same('vmid') || planned.vmid === UNKNOWN);

@@ -1,4 +1,7 @@
-/** What is recorded of a VM: private state, the engine's record made from it and the attributes, and unfinished restarts. */
+/**
+ * What is recorded about a VM: private state, the engine's record made from it and the attributes, and unfinished
+ * restarts.
+ */
 import { z } from 'zod';
 import type { Instant } from '../../../base/clock.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
@@ -90,7 +93,7 @@ export interface SoloVm {
   readonly offSince?: Instant | undefined;
 }
 
-/** By this name the engine knows the VMs that take turns. */
+/** The engine's name for the VMs that take turns. */
 export const outageGroup = ({ group }: ResolvedVm): string => `vm.${group}`;
 
 export function workOn({ vm, recorded, secrets, timeouts, offSince }: SoloVm): EngineWork {

@@ -89,7 +89,7 @@ export function vmKind(known: KnownVms): ResourceKind<DesiredVm, VmPrivate> {
   };
 }
 
-/** What a VM is now, in the words of the state. Waits for nothing and asks no guest. */
+/** The present values of a VM, in the form of the state. Waits for nothing and asks no guest. */
 async function read(deps: Deps, { state, kept }: Held<VmPrivate>): Promise<Held<VmPrivate> | null> {
   const isMoved = kept.imported && valueIn(state, 'id') === null;
   if (isMoved) {
@@ -179,7 +179,7 @@ async function update(
   let recorded = recordedVm(prior.state, kept);
   let problems: readonly ProviderDiagnostic[];
   const applied = (): AppliedVm => ({ planned, config, vm, recorded, secrets });
-  // The host calls for the members of a group at the same moment: this one counts before another one asks for its turn.
+  // The host calls for the members of a group at the same moment: count this one before another one asks for its turn.
   const giveBack = kept.switchedOff && deps.limits.outages.hold(vm.address, outageGroup(vm));
   try {
     const ended = await known.leftovers(deps).settle(recorded, deps.signal);

@@ -30,7 +30,7 @@ const HANDLING: Attributes = {
     type: { kind: 'value', type: 'string' },
     given: 'optional',
     description:
-      'VMs that stand in for each other. Of the VMs with the same value, at most `max_unavailable` are restarted at once in one run, each until it is ready again; once one has not become ready, the others stay as they are. VMs without it form one group.',
+      'Group of interchangeable VMs. Of the VMs with the same value, at most `max_unavailable` are restarted at once in one run, each until it is ready again; once one has not become ready, the others stay as they are. VMs without it form one group.',
   },
   max_unavailable: {
     type: { kind: 'value', type: 'number' },

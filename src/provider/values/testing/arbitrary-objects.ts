@@ -6,7 +6,7 @@ import type { Attribute, Attributes } from '../../schema/model.ts';
 export interface ArbitraryOptions {
   /** Whether values may be known only after apply. */
   readonly unknowns: boolean;
-  /** A configuration cannot say what is only the server's. */
+  /** A configuration cannot set what only the server sets. */
   readonly computed: boolean;
 }
 

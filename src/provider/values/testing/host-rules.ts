@@ -1,4 +1,4 @@
-/** What a host demands of a planned object, in the order in which it looks: the rules by which it calls a plan invalid. */
+/** The rules by which a host calls a plan invalid, in the order in which it checks them. */
 import { type CtyObject, type CtyValue, isObject } from '../../cty/value.ts';
 import type { Attribute, Attributes } from '../../schema/model.ts';
 import { equalValues } from '../equal.ts';

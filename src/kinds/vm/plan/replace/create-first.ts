@@ -131,7 +131,7 @@ export function withOld(vm: ResolvedVm, made: VmPlan, old: SetAside, isNew: bool
     ...(change.notes ?? []),
     ...(isMade
       ? []
-      : [`the new VM is made first, with ${next}${addresses.length > 0 ? ` and ${addresses.join(', ')}` : ''}`]),
+      : [`the new VM is created first, with ${next}${addresses.length > 0 ? ` and ${addresses.join(', ')}` : ''}`]),
     `the old VM ${vmid} is destroyed once the new one is ready; until then two VMs are called ${change.name}`,
   ];
   const shown: Change = {
