@@ -87,7 +87,7 @@ describe('a kept disk that cannot be carried', () => {
       'the template fills its slot',
       'scsi0: { size: 4GiB, keep: true }',
       '',
-      /scsi0 is kept, and the template ubuntu-24.04 has/,
+      /scsi0 is kept, and the template ubuntu-24.04 already has/,
     ],
     [
       'the new VM would be on another node',
