@@ -5,7 +5,8 @@ import { stackJsonSchema } from './json-schema.ts';
 import { EXAMPLE } from './testing/example.ts';
 
 const schema = stackJsonSchema();
-// zod reads JSON Schema back: a second opinion on what the schema accepts. Its parameter type is wider than ours.
+// zod reads JSON Schema back, as an independent check of what the schema accepts. Its parameter type is wider than
+// ours.
 const checker = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
 const accepts = (document: unknown) => checker.safeParse(document).success;
 const images = (fields: object) => ({ version: 1, stack: 's', images: { debian: fields } });
@@ -59,11 +60,11 @@ describe('the JSON Schema of a stack file', () => {
     ['an image without a source', images({ content: 'import', storage: 'local' })],
     ['an image with two sources', images({ url: 'https://x.org/a', path: 'a', content: 'import', storage: 'local' })],
     ['an unknown field of an image', images({ path: 'a', content: 'import', storage: 'local', node: 'a' })],
-    ['an image name that is none', web({ disks: { scsi0: { image: 5 } } })],
+    ['an invalid image name', web({ disks: { scsi0: { image: 5 } } })],
     ['a field of a VM in a template', templates({ node: 'a', power: 'running' })],
     ['an unknown field of a template', templates({ node: 'a', instal: {} })],
     ['a bare number for the time of an installation', templates({ node: 'a', install: { timeout: 45 } })],
-    ['a template name that is none', { version: 1, stack: 's', templates: { a_b: {} } }],
+    ['an invalid template name', { version: 1, stack: 's', templates: { a_b: {} } }],
     ['an unknown default', { version: 1, stack: 's', defaults: { memmory: '1GiB' } }],
     ['a bare number for a size', web({ memory: 8 })],
     ['a bare number for a duration', { version: 1, stack: 's', rollout: { stagger: 30 } }],
@@ -75,7 +76,7 @@ describe('the JSON Schema of a stack file', () => {
     expect(accepts(document)).toBe(false);
   });
 
-  it('carries the words of the field table for the editor', () => {
+  it('carries the descriptions of the field table for the editor', () => {
     expect(schema).toMatchObject({
       definitions: { vm_memory: { description: 'RAM given to the guest.' } },
       properties: { rollout: expect.anything() },

@@ -51,7 +51,7 @@ describe('loadStack', () => {
     expect(problems(bomb.join('\n')).join()).toContain('The file is too large');
   });
 
-  it('survives nesting without end', () => {
+  it('survives endless nesting', () => {
     const indented = Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:\n`).join('');
     const mixed = `${indented.split('\n').slice(0, 599).join('\n')}\n${' '.repeat(599)}${'[{a: '.repeat(149)}`;
     for (const text of [
@@ -67,7 +67,7 @@ describe('loadStack', () => {
     }
   });
 
-  it('takes keys that mean something to JavaScript for what they are: unknown', () => {
+  it('treats keys that are special in JavaScript as unknown', () => {
     const text = webStack(
       '__proto__: { polluted: 1 }\nconstructor: 1\ndisks: { __proto__: { size: 1GiB } }\ntoString: x',
     );
@@ -86,7 +86,7 @@ describe('loadStack', () => {
     expect(stackOf(text).vms[1]?.fields.cpu).toEqual({ cores: 4 });
   });
 
-  it('tells an empty key from an explicit null', () => {
+  it('distinguishes an empty key from an explicit null', () => {
     expect(problemsOf(webStack('memory:'))).toEqual([
       expect.stringContaining('8:12 error BAD_VALUE: This key has no value.'),
     ]);

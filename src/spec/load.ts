@@ -214,7 +214,7 @@ class Builder {
     return { kind: 'map', entries, at };
   }
 
-  /** Said once: everything behind it is too much as well. */
+  /** Reported once: everything after it is too much as well. */
   #full(where: Where): Located {
     if (this.#isFull) return unknownAt(where);
     this.#isFull = true;

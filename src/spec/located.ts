@@ -1,6 +1,6 @@
 /**
- * Values that know where they were written. A stack file becomes a tree of these, and every later act (expressions,
- * merging, ranges) keeps the positions, so a complaint about the result can still point at the line that caused it.
+ * Values that know where they were written. A stack file becomes a tree of these, and every later step (expressions,
+ * merging, ranges) keeps the positions, so a problem with the result can still point at the line that caused it.
  */
 import type { Where } from '../base/diagnostics.ts';
 import { quotedText } from '../base/text/exact-text.ts';

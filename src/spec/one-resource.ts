@@ -12,7 +12,7 @@ import { readTemplate } from './sections/templates.ts';
 import { parseMember, UNRELATED } from './sections/vm.ts';
 
 export interface OneVm {
-  /** As far as it could be read. */
+  /** Only the readable parts. */
   readonly vm: ResolvedVm;
   /** Whether it has no mistakes and no unknown values. */
   readonly isWhole: boolean;
@@ -37,7 +37,7 @@ export function checkOneVm({ tree, address, exists }: OneVmInput): OneVm {
 }
 
 export interface OneTemplate {
-  /** As far as it could be read. */
+  /** Only the readable parts. */
   readonly template: ResolvedTemplate;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -67,7 +67,7 @@ export function checkOneTemplate({ name, tree }: OneTemplateInput): OneTemplate 
 }
 
 export interface OneImage {
-  /** As far as it could be read. */
+  /** Only the readable parts. */
   readonly image: ResolvedImage;
   readonly diagnostics: readonly Diagnostic[];
 }

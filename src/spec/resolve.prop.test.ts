@@ -43,7 +43,7 @@ templates:
 `,
 );
 
-/** Pieces that mistakes are made of. */
+/** Pieces of typical mistakes. */
 const SHRAPNEL = fc.constantFrom(
   ...[
     '',
@@ -125,7 +125,7 @@ function mangled(text: string, edits: readonly { at: number; length: number; ins
 }
 
 describe('a mangled file', () => {
-  it('never throws, and every problem has a position inside its file', () => {
+  it('never throws, and reports every problem with a position inside its file', () => {
     let broken = 0;
     fc.assert(
       fc.property(fc.array(edit, { minLength: 1, maxLength: 4 }), fc.constantFrom(EXAMPLE, RICH), (edits, original) => {
@@ -145,11 +145,11 @@ describe('a mangled file', () => {
       }),
       { numRuns: 400 },
     );
-    // Otherwise the edits would be too tame to show anything.
+    // Otherwise the edits would be too mild to prove anything.
     expect(broken).toBeGreaterThan(100);
   });
 
-  it('of variables is no worse', () => {
+  it('of variables does not throw either', () => {
     const values =
       'worker_count: 2\ngpu_devices: ["0000:01:00"]\nvm_configs: { k3s-dev-worker-1: { memory: 1GiB, nics: { net0: { vlan: 3 } } } }\n';
     fc.assert(
@@ -169,7 +169,7 @@ describe('a mangled file', () => {
   });
 });
 
-/** The resolved stack written out again, every VM a group of its own and nothing left to resolve. */
+/** The resolved stack written out again, with every VM as a single group and nothing left to resolve. */
 function written(stack: ResolvedStack): string {
   const size = (value: unknown) => (typeof value === 'number' ? printByteSize(value) : value);
   const time = (value: unknown) => (typeof value === 'number' ? `${value}ms` : value);

@@ -131,7 +131,7 @@ describe('positions', () => {
 });
 
 describe('a file with many mistakes', () => {
-  it('has them all reported at once, each at its place, in the order of the file', () => {
+  it('reports them all at once, each at its place, in the order of the file', () => {
     const text = `version: 2
 stack: 9k
 conection: {}
@@ -169,7 +169,7 @@ rollout: { stagger: 30, limits: { requets: 1 } }
     );
   });
 
-  it('names the VM where the mistake is a VM’s', () => {
+  it('names the VM if the mistake is in a VM', () => {
     const { diagnostics } = resolveText('version: 1\nstack: s\nvms:\n  web: { name: web }\n');
     expect(diagnostics[0]).toMatchObject({
       detail: '"node" is missing.',
@@ -178,7 +178,7 @@ rollout: { stagger: 30, limits: { requets: 1 } }
     });
   });
 
-  it('still checks the fields of a group that has no members at present', () => {
+  it('checks the fields of a group even if it has no members', () => {
     expect(
       problemsOf(
         'version: 1\nstack: s\nvms:\n  web: { count: 0, name: web, node: a, clone: { template: 1 }, memry: 1GiB }\n',
@@ -195,7 +195,7 @@ rollout: { stagger: 30, limits: { requets: 1 } }
 });
 
 describe('secrets', () => {
-  it('never appear in a complaint', () => {
+  it('never appear in a message', () => {
     const text = `version: 1
 stack: s
 connection:
@@ -216,7 +216,7 @@ vms:
     expect(problems.join('\n')).not.toContain('topsecret');
   });
 
-  it('stay hidden where a sensitive variable is used for something that complains about its value', () => {
+  it('stay hidden in a problem about the value of a sensitive variable', () => {
     const text = `version: 1
 stack: s
 variables: { size: { type: string, sensitive: true } }

@@ -70,7 +70,7 @@ const method = (byDefault: string, what: string) =>
 
 /** Keys of the HTTP store are those of Terraform's `http` backend. */
 export const stateSchema = block(() => ({
-  local: ours(z.literal(true).optional(), 'In the directory `.proxwright` beside the file. This is the default.'),
+  local: ours(z.literal(true).optional(), 'In the directory `.proxwright` next to the file. This is the default.'),
   postgres: block(() => ({
     address: ours(url('postgres(?:ql)?', 'postgres://user@db.example.org/database'), 'Address of the database.'),
     password: ours(secretReference.optional(), 'Where to find the password. Default: `PGPASSWORD`, then `~/.pgpass`.', {
@@ -97,7 +97,7 @@ export const stateSchema = block(() => ({
         .string()
         .regex(/^[^/\s][^\s]*$/, 'a prefix does not begin with /')
         .optional(),
-      'Where the objects begin. Default: `proxwright`.',
+      'Prefix of the object names. Default: `proxwright`.',
     ),
     region: ours(z.string().min(1).optional(), 'Region. Default: `AWS_REGION`, else `us-east-1`.'),
     endpoint: ours(url('https?', 'https://s3.example.org').optional(), 'Address of a server other than AWS.'),
@@ -116,9 +116,9 @@ export const stateSchema = block(() => ({
     lock_method: method('LOCK', 'take the lock'),
     unlock_address: ours(
       url('https?', 'https://…/lock').optional(),
-      'Address to give the lock back. Default: that of the lock.',
+      'Address to release the lock. Default: that of the lock.',
     ),
-    unlock_method: method('UNLOCK', 'give the lock back'),
+    unlock_method: method('UNLOCK', 'release the lock'),
     username: ours(z.string().min(1).optional(), 'User name. Default: `TF_HTTP_USERNAME`.'),
     password: ours(secretReference.optional(), 'Where to find the password or token. Default: `TF_HTTP_PASSWORD`.', {
       secret: true,
@@ -129,7 +129,7 @@ export const stateSchema = block(() => ({
     .optional(),
   keep_runs: ours(
     z.int().min(10).max(10_000).optional(),
-    'How many runs to keep for `proxwright runs`. Older ones are removed at the end of an apply, except those that it has not resumed yet. Default: 100.',
+    'How many runs to keep for `proxwright runs`. Older ones are removed at the end of an apply, except those that are not resumed yet. Default: 100.',
   ),
 })).refine(
   ({ keep_runs, ...stores }) => storesIn(stores) === 1 || (storesIn(stores) === 0 && keep_runs !== undefined),
@@ -299,12 +299,12 @@ export const placementKeysSchema = block(() => ({
       'Place the members of a group apart: over zones first, then over their nodes. Default: true.',
       { effect: 'creation' },
     ),
-    max_per_node: ours(z.number().int().min(1).optional(), 'Most members of the group on one node.', {
+    max_per_node: ours(z.number().int().min(1).optional(), 'Maximum number of members of the group on one node.', {
       effect: 'creation',
     }),
     by: ours(
       z.enum(['memory', 'cores']).optional(),
-      'Which room decides between nodes that are equal otherwise. Default: memory.',
+      'Which free resource decides between otherwise equal nodes. Default: memory.',
       { effect: 'creation' },
     ),
     keep_free: ours(keepFree.optional(), 'Memory of each node that stays free: `10%`, or a size.', {
@@ -313,7 +313,7 @@ export const placementKeysSchema = block(() => ({
     apart_from: ours(names.optional(), 'Groups that must not be on the same node.', { effect: 'creation' }),
     ha_rules: ours(
       z.boolean().optional(),
-      'For VMs with `ha`: keep HA rules, or groups before Proxmox VE 9, that a failover follows, too. Default: true.',
+      'For VMs with `ha`: keep HA rules (groups before Proxmox VE 9), so that a failover respects the placement, too. Default: true.',
       { effect: 'live' },
     ),
   }))

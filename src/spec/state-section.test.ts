@@ -15,9 +15,9 @@ describe('the section "state"', () => {
   it.each([
     ['no store and nothing else', '{}'],
     ['two stores', '{ local: true, s3: { bucket: infra } }'],
-    ['two stores beside the number of runs', '{ local: true, s3: { bucket: infra }, keep_runs: 50 }'],
-    ['fewer runs than help anyone', '{ keep_runs: 3 }'],
-    ['a number that is none', '{ keep_runs: many }'],
+    ['two stores together with the number of runs', '{ local: true, s3: { bucket: infra }, keep_runs: 50 }'],
+    ['too few runs', '{ keep_runs: 3 }'],
+    ['a value that is not a number', '{ keep_runs: many }'],
   ])('is refused with %s', (_, text) => {
     expect(problemsOf(stack(text))).toHaveLength(1);
   });

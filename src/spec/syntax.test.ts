@@ -27,14 +27,14 @@ describe('a file that is not YAML', () => {
     ["a: 'abc", '1:4 The quote that begins here is not closed.', "Close it with '."],
     ['version:1', '1:1 A key cannot span several lines.', 'Check this line'],
     ['a: { b:1 }', '1:6 This key has no value.', 'Put a space after the ":"'],
-  ])('%j gives one error, where the author has to act', (text, expected, hint) => {
+  ])('%j gives one error, at the place to correct', (text, expected, hint) => {
     const found = problems(`${text}\n${REST}`);
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(expected);
     expect(found[0]).toContain(hint);
   });
 
-  it('still lists every duplicate key and tag, because they confuse nothing after them', () => {
+  it('lists every duplicate key and tag, because they do not confuse the parser', () => {
     expect(problems('a: 1\na: 2\nb: 1\nb: 2\nc: !env X')).toHaveLength(3);
     expect(problems('a: 1\na: 2\nb: [\nc: 3\nc: 4')).toEqual([
       expect.stringContaining('2:1 This key occurs twice'),

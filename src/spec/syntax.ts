@@ -1,7 +1,7 @@
 /**
- * The words for text that is not YAML. One mistake confuses a parser for the rest of the file, so only the first is
- * reported, at the place where the author has to act. The messages are our own: the parser's quote the text, and the text
- * may be a password.
+ * Messages for text that is not YAML. One mistake confuses the parser for the rest of the file, so only the first is
+ * reported, at the place to correct. The parser's own messages are not used: they quote the text, which may contain a
+ * password.
  */
 import { type Document, type ErrorCode, isCollection, isScalar, visit } from 'yaml';
 
@@ -30,7 +30,7 @@ const WORDS = {
   UNEXPECTED_TOKEN: 'There is an unexpected token. Quotes may be missing or misplaced.',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
-/** Mistakes that confuse nothing after them; each of them is reported. */
+/** Mistakes that do not confuse the parser; each of them is reported. */
 const HARMLESS: ReadonlySet<ErrorCode> = new Set(['DUPLICATE_KEY', 'TAG_RESOLVE_FAILED']);
 
 const LOOK_HERE = 'Check this line and the one above it. An editor with YAML support shows the place.';

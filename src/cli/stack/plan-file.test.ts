@@ -50,7 +50,7 @@ describe('a plan file', () => {
 
   it('is refused if a value in it was edited', () => {
     const edited = printPlan(PLAN).replace('"vmid": 9000', '"vmid": 9001');
-    expect(() => parsePlan(edited, 'plan.json', 'demo')).toThrow(/checksum does not fit.*edited or damaged/s);
+    expect(() => parsePlan(edited, 'plan.json', 'demo')).toThrow(/checksum does not match.*edited or damaged/s);
   });
 
   it('with a flipped bit is refused or harmless, wherever the bit is', () => {

@@ -34,7 +34,7 @@ const viaFitsSource: ImageRule = {
     if (via === undefined || url !== undefined || path === undefined) return;
     yield {
       path: 'via',
-      detail: '"via" says who downloads a url. Proxwright always uploads a local file.',
+      detail: '"via" says which side downloads a url. Proxwright always uploads a local file.',
       hint: 'Remove "via".',
     };
   },
@@ -62,7 +62,7 @@ const urlHoldsNoPassword: ImageRule = {
     if (username === '' && password === '') return;
     yield {
       path: 'url',
-      // Some servers take an access token in the place of the user.
+      // Some servers take an access token instead of the user.
       detail: 'The URL contains a user or a password, which plans and the node’s task log would show.',
       hint: advice`Download the file yourself and write ${setting('path', './FILE')}.`,
     };

@@ -53,7 +53,7 @@ describe('the host’s values as a VM', () => {
     [
       'storage of a linked clone',
       { clone: { template: 'debian', mode: 'linked', storage: 'x' } },
-      ['clone', 'A linked clone takes no "storage": it shares the template’s disks and lives on their storage.'],
+      ['clone', 'A linked clone takes no "storage": it shares the template’s disks and stays on their storage.'],
     ],
     [
       'a gateway elsewhere',

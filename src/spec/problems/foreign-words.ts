@@ -1,6 +1,6 @@
 /**
- * Words of other tools for fields of a VM: of the two Terraform providers that people come from (bpg, Telmate), and of
- * Proxmox itself. A user who writes one is told the name that it has here.
+ * Words of other tools for fields of a VM: of the two common Terraform providers (bpg, Telmate), and of Proxmox itself.
+ * A hint tells the user the name that it has here.
  */
 import { rowsOfKey } from '../../kinds/vm/fields/rows.ts';
 import type { Path } from '../located.ts';

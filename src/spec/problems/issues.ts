@@ -130,7 +130,7 @@ function unknownFieldHint(
   const own = ownFieldFor(key, path);
   if (own !== undefined && keysAt(schema, []).includes(own.split('.')[0] ?? '')) {
     return own === 'extra'
-      ? advice`It has no field of its own; ${setting('extra')} takes it under the name that Proxmox has for it.`
+      ? advice`It has no field; set it under ${setting('extra')} with the name that Proxmox has for it.`
       : advice`${capitalised(quote(key))} of other tools is called ${setting(own)} here.`;
   }
   return didYouMean(key, [...keysAt(schema, path), ...alsoKnown]);
@@ -160,7 +160,7 @@ function explain(
   };
 }
 
-/** How a map or a list is written at this path; nothing if it cannot be shown shortly. */
+/** How a map or a list is written at this path; nothing if that would be too long. */
 function rightForm(expected: string, schema: z.ZodType, path: Path, node: Located): Hint | string | undefined {
   const name = String(path.at(-1) ?? '');
   if (expected === 'array' && node.kind === 'scalar' && node.value !== null) {

@@ -44,7 +44,7 @@ export function salvage<Schema extends z.ZodType>(
         else if (each.length > 1 && descendant(rest, each.slice(0, -1))) takeOut(each.slice(0, -1));
       }
     }
-    invariant(rest !== before, 'Taking out a faulty field must change what is left.');
+    invariant(rest !== before, 'Removing a faulty field must change the rest.');
   }
 }
 

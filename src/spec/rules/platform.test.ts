@@ -3,21 +3,21 @@ import { problemsOf, webStack } from '../testing/resolving.ts';
 
 /** Lines of a cloned VM, and the expected problem. */
 const CASES: readonly (readonly [title: string, lines: string, expected: string | null])[] = [
-  ['a raw key whose field came later', 'extra: { kvm: 0 }', 'warning BAD_VALUE: "kvm" has its own field by now'],
+  ['a raw key whose field came later', 'extra: { kvm: 0 }', 'warning BAD_VALUE: "kvm" now has its own field'],
   [
-    'a raw key beside its field',
+    'a raw key together with its field',
     'kvm: true\nextra: { kvm: 0 }',
     'error BAD_VALUE: "kvm" is set twice: here, and by "kvm"',
   ],
   [
-    'a raw key beside a field of its slot',
+    'a raw key together with a field of its slot',
     'virtiofs: { virtiofs0: { mapping: a } }\nextra: { virtiofs0: b }',
     'error BAD_VALUE: "virtiofs0" is set twice: here, and by "virtiofs.virtiofs0.mapping"',
   ],
   ['another name of a key', 'extra: { cdrom: none }', 'another name of Proxmox for "ide2", which has its own field.'],
   ['a key of snapshots', 'extra: { runningcpu: host }', 'is not a setting of a VM’s configuration'],
   [
-    'a limit of both directions beside one of them',
+    'a limit of both directions together with one of them',
     'disks: { scsi1: { limits: { mbps: 5, read_mbps: 3 } } }',
     '"mbps" limits reads and writes together',
   ],
@@ -28,7 +28,7 @@ const CASES: readonly (readonly [title: string, lines: string, expected: string 
     'A burst cannot be lower than its limit: "write_mbps" is 5.',
   ],
   [
-    'the length of no burst',
+    'a burst length without a burst',
     'disks: { scsi1: { limits: { iops: 5, iops_burst_length: 2s } } }',
     '"iops_burst" is not set',
   ],
@@ -48,7 +48,7 @@ const CASES: readonly (readonly [title: string, lines: string, expected: string 
     'machine: q35\nmachine_options: { viommu: intel, address_bits: 40 }',
     '39 or 48 address bits, not 40',
   ],
-  ['address bits of no IOMMU', 'machine_options: { viommu: false, address_bits: 39 }', 'this VM has none'],
+  ['address bits without an IOMMU', 'machine_options: { viommu: false, address_bits: 39 }', 'this VM has none'],
   ['a clipboard without a screen', 'vga: { type: serial0, clipboard: vnc }', '"vga.type" is serial0'],
   ['SMBIOS texts', 'smbios: { serial: "A, 1", product: "ä=;b" }', null],
   [
@@ -77,7 +77,7 @@ const CASES: readonly (readonly [title: string, lines: string, expected: string 
     'from the lower number to the higher one',
   ],
   [
-    'a shared directory and memory that is plugged in',
+    'a shared directory and memory hotplug',
     'hotplug: [memory]\nvirtiofs: { virtiofs0: { mapping: a } }',
     'cannot have memory plugged in',
   ],
@@ -95,7 +95,7 @@ const CASES: readonly (readonly [title: string, lines: string, expected: string 
   ],
   ['attestation without its service', 'bios: ovmf\nintel_tdx: { type: tdx }', '"vsock_cid" and "vsock_port"'],
   [
-    'snippets beside custom user-data',
+    'snippets together with custom user-data',
     'cloud_init: { storage: nfs, user_data: { text: "#cloud-config" }, snippets: { vendor: "nfs:snippets/a" } }',
     'snippets are written to that drive',
   ],

@@ -13,12 +13,12 @@ function refusals(key: string): string[] {
 }
 
 describe('a raw key', () => {
-  it('is never taken without a word if a row is bound to its key', () => {
+  it('is never accepted silently if a row is bound to its key', () => {
     expect(new Set(wireRows().map(({ family }) => family)).size).toBeGreaterThan(60);
     expect(MODELLED.filter((key) => !/^(error|warning) BAD_VALUE/.test(refusals(key).join()))).toEqual([]);
   });
 
-  it('keeps working, with a warning, if files of earlier versions could set it only so', () => {
+  it('keeps working, with a warning, if it had no field in earlier versions', () => {
     const warned = MODELLED.filter((key) => refusals(key).join() === 'warning BAD_VALUE');
     expect([...new Set(warned.map((key) => key.replace(/\d$/, '')))].sort().join(' ')).toBe(
       'acpi affinity allow-ksm amd-sev args audio cicustom hookscript hugepages intel-tdx keephugepages keyboard kvm ' +
@@ -43,7 +43,7 @@ describe('a raw key', () => {
     ]);
   });
 
-  it('counts, and not the field, in a Terraform state that holds both', () => {
+  it('takes precedence over the field in a Terraform state that holds both', () => {
     const { stack } = resolveText(webStack('kvm: false'));
     const [vm] = stack?.vms ?? [];
     const entry = vm && desiredConfig({ ...vm.fields, extra: { kvm: 1 } }, {}).get('kvm');

@@ -156,7 +156,7 @@ const cloned: readonly Case[] = [
     null,
   ],
   [
-    'an account beside the machine configuration of Talos',
+    'an account together with a machine configuration of Talos',
     'guest: talos\ncloud_init: { storage: local, user_data: { file: worker.yaml }, user: me }',
     '9:75 error BAD_VALUE: Talos has no accounts and no packages',
   ],
@@ -210,7 +210,7 @@ const cloned: readonly Case[] = [
   ['readiness of a stopped VM', 'power: stopped\nready: { pings: 3 }', 'warning BAD_VALUE: The VM stays stopped'],
   ['a raw key that has a field', 'extra: { memory: 1024 }', '"memory" has its own field'],
   ['a raw key of the identity', 'extra: { smbios1: x }', 'is part of the VM’s identity'],
-  ['a raw key that steers a request', 'extra: { skiplock: 1 }', 'is not a setting of a VM’s configuration'],
+  ['a raw key that is a request parameter', 'extra: { skiplock: 1 }', 'is not a setting of a VM’s configuration'],
   ['a raw key', 'extra: { reboot: 0 }', null],
   ['a tag with a blank', 'tags: [a, "b c"]', '"tags.1" is "b c": a tag has letters'],
   ['a malformed PCI address', 'pci: { hostpci0: { device: "1:0" } }', 'a PCI address looks like 0000:01:00'],
@@ -351,7 +351,7 @@ outputs: { talos: { vip: 10.0.0.9 } }
     expect(problemsOf(two(first, second))).toEqual([expect.stringContaining(expected)]);
   });
 
-  it('report a line once, however many members share it', () => {
+  it('report a line once, even if many members share it', () => {
     expect(problemsOf(two('count: 20, name: web', 'name: b'))).toEqual([
       expect.stringContaining('vm.a[1] and vm.a[2]'),
     ]);
@@ -375,7 +375,7 @@ describe('rules and mistakes in one VM', () => {
     ]);
   });
 
-  it('do not pile up on one mistake', () => {
+  it('do not repeat one mistake', () => {
     expect(
       problemsOf(
         webStack('disks: { scsi0: { size: 1GiB, storge: tank } }').replace(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { problemsOf, webStack } from '../testing/resolving.ts';
 
-describe('the turns that the members of a group take', () => {
+describe('the update settings of a group', () => {
   it.each([
     [
       'members that disagree',

@@ -1,4 +1,4 @@
-/** What is said about texts that Proxmox would refuse or change, and about words of other tools. */
+/** Messages about texts that Proxmox would refuse or change, and about words of other tools. */
 import { describe, expect, it } from 'vitest';
 import { problemsOf, webStack } from '../testing/resolving.ts';
 
@@ -20,7 +20,7 @@ const TEXTS: readonly (readonly [string, string, string])[] = [
 ];
 
 describe('a text that Proxmox would refuse', () => {
-  it.each(TEXTS)('is explained: %s', (_, lines, expected) => {
+  it.each(TEXTS)('is refused with an explanation: %s', (_, lines, expected) => {
     expect(problemsOf(webStack(lines))).toEqual([expect.stringContaining(expected)]);
   });
 });
@@ -54,12 +54,12 @@ describe('a word of another tool points to ours', () => {
     ]);
   });
 
-  it('but a mistyped word of ours is still recognised', () => {
+  it('still recognises a mistyped field', () => {
     expect(problemsOf(webStack('memmory: 1GiB'))).toEqual([expect.stringContaining('Did you mean "memory"?')]);
   });
 });
 
-describe('a value of the wrong kind comes with the right form', () => {
+describe('a value of the wrong kind leads to a hint with the right form', () => {
   it.each([
     ['cpu: 4', 'Its fields are cores, sockets,'],
     ['boot: scsi0', 'Write boot: [scsi0].'],

@@ -210,7 +210,7 @@ describe('addresses of a group', () => {
 describe('after', () => {
   const vms = (lines: string) => `${HEAD}${lines}`;
 
-  it('takes groups and single VMs', () => {
+  it('accepts groups and single VMs', () => {
     const { vms: found } = stackOf(
       vms(`  a: { count: 2, name: "a\${number}" }
   b: { name: b, after: a }
@@ -277,7 +277,7 @@ describe('names of groups', () => {
 });
 
 describe('hooks', () => {
-  it('keep the names of the VM for later, and replace every other reference at once', () => {
+  it('keep the variables of the VM for later, and replace every other reference immediately', () => {
     const { vms } = stackOf(`version: 1
 stack: s
 variables: { context: { type: string, default: "a $\${name}" } }
@@ -293,7 +293,7 @@ vms:
     expect(values(after?.run).slice(2, 3)).toEqual([`echo \${name} <vmid> 1`]);
   });
 
-  it('refuse a name that has no meaning there, and a name of the VM anywhere else', () => {
+  it('refuse an unknown variable, and a variable of the VM outside hooks', () => {
     expect(problemsOf(group(`name: web\nhooks: { before_stop: { run: [drain, "\${nmae}"] } }`)).join('\n')).toContain(
       '"name"',
     );

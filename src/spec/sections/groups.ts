@@ -52,7 +52,7 @@ export interface Group {
   readonly name: string;
   readonly at: Where;
   readonly members: readonly Member[];
-  /** An invented member of an empty group, so that the group's fields are checked anyway. */
+  /** A placeholder member of an empty group, so that the group's fields are checked anyway. */
   readonly specimen?: Member;
   readonly after?: Located;
   readonly overrides?: Overrides;
@@ -240,7 +240,7 @@ function memberTree(
 
 const OVERRIDE_KEYS = new Set(['formerly']);
 
-/** In hooks, names of the VM get their values when a hook runs. */
+/** In hooks, variables of the VM get their values when a hook runs. */
 function evaluateFields(node: Located, scope: Scope, findings: Findings): Located {
   const hooks = node.kind === 'map' ? node.entries.get('hooks') : undefined;
   if (node.kind !== 'map' || !hooks) return evaluate(node, scope, findings);
@@ -274,7 +274,7 @@ export function mergeMaps(base: LocatedMap, over: LocatedMap): LocatedMap {
       if (other !== key && !over.entries.has(other)) entries.delete(other);
     }
   }
-  // How to choose among nodes means nothing once a later layer names the node.
+  // `placement` has no meaning once a later layer names the node.
   if (over.entries.has('node')) entries.delete('placement');
   for (const [key, entry] of over.entries) {
     const earlier = base.entries.get(key)?.value;

@@ -3,7 +3,7 @@ import { problemsOf, resolveText, stackOf } from '../testing/resolving.ts';
 
 const URL = 'https://images.example.org/debian-13.qcow2';
 
-/** A stack with one image, whose fields stand on line 4, and with a VM that uses it. */
+/** A stack with one image, whose fields are on line 4, and a VM that uses it. */
 function imageStack(fields: string, disk = '{ image: debian, storage: tank }', node = 'pve1'): string {
   return `version: 1
 stack: demo
@@ -94,7 +94,7 @@ vms: { web: { name: web, disks: { scsi0: { ${own} } } } }
     expect(stackOf(imageStack(archive, inside)).images[0]?.nodes).toEqual(['pve1']);
   });
 
-  it('may belong to a group without members; no node needs it then', () => {
+  it('may belong to a group without members; then no node needs it', () => {
     const text = imageStack(importFields).replace('    name: web', '    count: 0\n    name: web');
     expect(stackOf(text).images.map(({ nodes }) => nodes)).toEqual([[]]);
   });
@@ -132,7 +132,7 @@ describe('the name of the file in the storage', () => {
 });
 
 describe('the rules for images', () => {
-  /** Fields of the image, and what must be said of them. */
+  /** Fields of the image, and the expected problem. */
   it.each([
     [
       'no source',
@@ -147,7 +147,7 @@ describe('the rules for images', () => {
     [
       '"via" for a local file',
       'path: ./x.qcow2, via: upload, content: import, storage: local',
-      '4:35 error BAD_VALUE: "via" says who downloads a url. Proxwright always uploads a local file. | Remove "via".',
+      '4:35 error BAD_VALUE: "via" says which side downloads a url. Proxwright always uploads a local file. | Remove "via".',
     ],
     [
       'a cloud image called .img',
@@ -231,7 +231,7 @@ describe('the rules for images', () => {
     ],
     ['a compressed local file in any format', 'path: ./talos.raw.lzo, content: import, storage: local'],
     ['an image without a checksum over plain HTTP', 'url: "http://x.org/t.raw", content: import, storage: local'],
-  ])('have nothing against %s', (_, fields) => {
+  ])('accept %s', (_, fields) => {
     expect(problemsOf(imageStack(fields))).toEqual([]);
   });
 
@@ -242,7 +242,7 @@ describe('the rules for images', () => {
       'xz',
       '4:18 error BAD_VALUE: The image is compressed with xz, which Proxmox cannot decompress. | Write via: upload.',
     ],
-  ])('know that Proxmox unpacks an ISO while it downloads, packed with %s or not', (ending, expected) => {
+  ])('know whether Proxmox unpacks an ISO that is packed with %s', (ending, expected) => {
     const fields = `url: "https://x.org/a.iso.${ending}", content: iso, storage: local`;
     expect(problemsOf(imageStack(fields, '{ image: debian }'))).toEqual(
       expected === null ? [] : [expect.stringContaining(expected)],
@@ -252,7 +252,7 @@ describe('the rules for images', () => {
   it('report everything that is wrong with an image at once', () => {
     expect(problemsOf(imageStack('path: ./a.iso, via: upload, content: import, storage: local, sha256: x'))).toEqual([
       expect.stringContaining('4:19 error BAD_VALUE: The file in the storage would be called "a.iso"'),
-      expect.stringContaining('4:33 error BAD_VALUE: "via" says who downloads a url'),
+      expect.stringContaining('4:33 error BAD_VALUE: "via" says which side downloads a url'),
       expect.stringContaining('4:82 error BAD_VALUE: "sha256" is "x"'),
     ]);
   });

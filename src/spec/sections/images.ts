@@ -12,7 +12,7 @@ import { imageNameSchema } from '../stack-schema.ts';
 import { namedParts } from './sections.ts';
 import type { Candidate } from './vm.ts';
 
-/** An image as far as it could be read. */
+/** The readable part of an image. */
 export interface ImageCandidate {
   /** `nodes` are those in the file; the nodes of its users are added later. */
   readonly image: ResolvedImage;

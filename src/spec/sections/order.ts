@@ -138,7 +138,7 @@ export function reportUnusedOverrides(groups: readonly Group[], names: ReadonlyS
       const own = members.flatMap(({ tree }) => texts(child(tree, 'name')).map(({ text }) => text));
       findings.add({
         code: 'MISSING_REFERENCE',
-        // A group may shrink for a while; its overrides apply again when it grows.
+        // A group may shrink temporarily; its overrides apply again when it grows.
         severity: isNumber || !overrides.isInline || members.length === 0 ? 'warning' : 'error',
         where: keyAt,
         detail: `The override for ${quote(key)} matches no VM: the group ${quote(name)} currently has ${members.length}.`,

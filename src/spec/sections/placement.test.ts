@@ -73,7 +73,7 @@ vms:
     [
       'a node in two zones',
       `zones:\n  a: [pve1]\n  b: [pve1]\nvms: {}`,
-      /^5:7 The node "pve1" is in the zones "a" and "b"; a node fails with one zone\.$/,
+      /^5:7 The node "pve1" is in the zones "a" and "b"; a node can be in only one zone\.$/,
     ],
     ['an empty zone', 'zones: { a: [] }\nvms: {}', /^3:\d+ /],
     [

@@ -1,4 +1,6 @@
-/** Reads `nodes` and `placement` of a VM, and `zones` of the stack: where a VM may be, and which nodes fail together. */
+/**
+ * Reads `nodes` and `placement` of a VM, and `zones` of the stack: where a VM may run, and which nodes fail together.
+ */
 import type { Address } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
@@ -13,7 +15,7 @@ import type { Group } from './groups.ts';
 
 const KEYS: ReadonlySet<string> = new Set(Object.keys(placementKeysSchema.shape));
 
-/** The tree without `nodes` and `placement`, and what they say. Where `nodes` is given, the plan chooses the node. */
+/** The tree without `nodes` and `placement`, and their values. If `nodes` is given, the plan chooses the node. */
 export function splitPlacement(
   tree: LocatedMap,
   { at, address, findings }: { readonly at: Where; readonly address: Address; readonly findings: Findings },
@@ -97,7 +99,7 @@ export function readZones(entry: Entry | undefined, findings: Findings): readonl
         const detail =
           other === name
             ? `The zone ${quote(name)} names the node ${quote(node)} twice.`
-            : `The node ${quote(node)} is in the zones ${quote(other)} and ${quote(name)}; a node fails with one zone.`;
+            : `The node ${quote(node)} is in the zones ${quote(other)} and ${quote(name)}; a node can be in only one zone.`;
         findings.add({ code: 'BAD_VALUE', where: at, detail });
       }
       homes.set(node, name);

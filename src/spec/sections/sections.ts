@@ -1,4 +1,4 @@
-/** Reads the sections beside the VMs: connection, defaults, rollout and outputs; and maps from names in general. */
+/** Reads the sections other than VMs: connection, defaults, rollout and outputs; and maps from names in general. */
 import type { z } from 'zod';
 import type { Where } from '../../base/diagnostics.ts';
 import type { ConnectionSpec, OutputsSpec, Rollout, StateSpec } from '../../kinds/stack.ts';

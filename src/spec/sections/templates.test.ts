@@ -20,7 +20,7 @@ const IMAGE = 'disks: { scsi0: { image: debian, storage: tank } }';
 const CD = 'disks: { scsi0: { storage: tank, size: 8GiB }, ide0: { image: cd } }';
 
 describe('a template', () => {
-  it('is a VM of its name that never runs', () => {
+  it('is a VM with its name that never runs', () => {
     const [template] = stackOf(templateStack(`vmid: 9000\nnode: a\nprotection: true\n${IMAGE}`)).templates;
     expect(template).toEqual({
       name: 'base',
@@ -51,7 +51,7 @@ describe('a template', () => {
     });
   });
 
-  it('is one for each of several nodes, and each prefers its own id', () => {
+  it('becomes one template per node, and each prefers its own id', () => {
     const text = templateStack(`nodes: [a, b]\nvmids: [9000-9001, 9010]\n${IMAGE}`);
     const { templates } = stackOf(text);
     expect(templates.map(({ vm }) => [vm.address, vm.number, vm.fields.node, vm.fields.vmid, vm.vmids])).toEqual([
@@ -65,12 +65,12 @@ describe('a template', () => {
     });
   });
 
-  it('keeps the node in its address also where it lists only one', () => {
+  it('keeps the node in its address even if it lists only one', () => {
     const [template] = stackOf(templateStack(`nodes: [a]\nvmid: 9000\n${IMAGE}`)).templates;
     expect(template?.vm).toMatchObject({ address: 'template.base["a"]', fields: { node: 'a', vmid: 9000 } });
   });
 
-  it('takes the node of the defaults and nothing else of them', () => {
+  it('takes only the node from the defaults', () => {
     const defaults = 'defaults: { node: a, memory: 1GiB, clone: { template: 1 }, disks: { scsi1: { size: 1GiB } } }';
     const [template] = stackOf(templateStack(IMAGE, defaults)).templates;
     expect(template?.vm.fields).toMatchObject({ node: 'a' });
@@ -104,7 +104,7 @@ describe('a template', () => {
     ]);
   });
 
-  it('takes references', () => {
+  it('accepts references', () => {
     const text = templateStack(
       `node: "\${var.node}"\ndescription: "\${stack}"\n${IMAGE}`,
       'variables: { node: { type: string, default: b } }',
@@ -223,7 +223,7 @@ describe('the rules for templates', () => {
       '7:17 error BAD_VALUE: The template has the name of the VM that it is copied from, "Base"',
     ],
     [
-      'what no VM may say',
+      'what no VM may have',
       `machine: pc\npci: { hostpci0: { mapping: gpu, pcie: true } }\n${IMAGE}`,
       '8:44 error BAD_VALUE: PCI Express needs the machine type q35',
     ],
@@ -258,7 +258,7 @@ describe('the rules for templates', () => {
     ['a device of the host', `machine: q35\npci: { hostpci0: { mapping: gpu, pcie: true } }\n${IMAGE}`],
     ['a range of ids on one node', `vmids: 9000-9009\n${IMAGE}`],
     ['an empty drive beside an image', 'disks: { scsi0: { image: debian, storage: tank }, ide0: { iso: false } }'],
-  ])('have nothing against %s', (_, lines) => {
+  ])('accept %s', (_, lines) => {
     expect(problemsOf(templateStack(`node: a\n${lines}`))).toEqual([]);
   });
 
@@ -283,7 +283,7 @@ describe('the rules for templates', () => {
       'nodes: [a, b, c]\nvmids: 9000-9001',
       '7:12 error BAD_VALUE: "vmids" holds 2 IDs, but the template is on 3 nodes.',
     ],
-    ['nodes that are none', 'nodes: a', '6:12 error BAD_VALUE: "nodes" must be a list; it is "a".'],
+    ['nodes that are not a list', 'nodes: a', '6:12 error BAD_VALUE: "nodes" must be a list; it is "a".'],
     ['no nodes', 'nodes: []', '6:12 error BAD_VALUE: "nodes" must be at least 1 elements'],
     [
       'no node at all',
@@ -306,7 +306,7 @@ describe('the rules for templates', () => {
     ]);
   });
 
-  it('have their complaints under the address of the template', () => {
+  it('report problems under the address of the template', () => {
     const { diagnostics } = resolveText(templateStack('nodes: [a]\nmemory: 1\nfrom: { vm: base }'));
     expect(diagnostics.map(({ where }) => where?.address)).toEqual(['template.base["a"]', 'template.base["a"]']);
   });

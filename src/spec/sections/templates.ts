@@ -31,7 +31,7 @@ import { readPool, shareAddresses } from './ranges.ts';
 import { namedParts } from './sections.ts';
 import { parseMember, type Sort, UNRELATED } from './vm.ts';
 
-/** A template as far as it could be read. */
+/** The readable part of a template. */
 export interface TemplateCandidate {
   readonly template: ResolvedTemplate;
   /** Paths with a mistake or an unknown value. */

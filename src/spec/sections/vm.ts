@@ -14,7 +14,7 @@ import { GROUP_KEYS } from '../stack-schema.ts';
 import type { Member } from './groups.ts';
 import { splitPlacement } from './placement.ts';
 
-/** A VM as far as it could be read. Rules read only untainted paths, so that one mistake is reported once. */
+/** The readable part of a VM. Rules read only untainted paths, so that one mistake is reported once. */
 export interface Candidate {
   readonly vm: ResolvedVm;
   /** Paths with a mistake or an unknown value; they are missing from the fields. */
@@ -61,7 +61,7 @@ export function parseMember(member: Member, relations: Relations, findings: Find
   return { vm, tainted: [...tainted, ...issues.flatMap(mistypedImages)] };
 }
 
-/** The fields that a sensitive variable decides. Where the value cannot be hidden, the variable is refused. */
+/** The fields that a sensitive variable decides. If the value cannot be hidden, the variable is refused. */
 function sensitivePaths(tree: LocatedMap, address: Address, findings: Findings): string[] {
   const paths = new Set<string>();
   walk(tree, (path, node) => {

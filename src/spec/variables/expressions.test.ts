@@ -58,7 +58,7 @@ describe('references', () => {
     expect(evaluated(text)).toEqual({ value: undefined, problems: [expect.stringMatching(problem)] });
   });
 
-  it('know number only inside a group', () => {
+  it('have number only inside a group', () => {
     expect(evaluated(`\${number}`, { stack: 'demo', variables: new Map() }).problems).toEqual([
       expect.stringContaining('has a value only inside a group'),
     ]);
@@ -70,7 +70,7 @@ describe('references', () => {
 });
 
 describe('the name of a stack', () => {
-  it('may refer to variables, not to itself', () => {
+  it('may refer to variables, but not to itself', () => {
     expect(stackOf(`version: 1\nstack: k3s-\${var.env}\nvariables: { env: { type: string, default: dev } }`).name).toBe(
       'k3s-dev',
     );

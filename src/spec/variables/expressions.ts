@@ -103,7 +103,7 @@ function evaluateText(node: LocatedScalar, text: string, scope: Scope, findings:
 
 const escapedText = (text: string) => text.replaceAll('${', () => '$${');
 
-/** What a reference yields is not evaluated again, also where the rest of the text will be. */
+/** The result of a reference is not evaluated again, even if the rest of the text will be. */
 function escaped(node: Located): Located {
   switch (node.kind) {
     case 'unknown':

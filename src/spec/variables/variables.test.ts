@@ -119,11 +119,11 @@ describe('declarations', () => {
     ['type: integer, default: "1"', 'must be a whole number; it is "1" (from its default)'],
     ['type: string, default: 1', 'must be text; it is 1 (from its default). | Put the value into quotes.'],
     ['default: 1', '"variables.v.type" is missing.'],
-  ])('{ %s } are refused, and nothing else is said about their uses', (declaration, problem) => {
+  ])('{ %s } are refused, and their uses cause no further problems', (declaration, problem) => {
     expect(problemsOf(stack(declaration))).toEqual([expect.stringContaining(problem)]);
   });
 
-  it('have names that an environment can hold', () => {
+  it('have names that are valid in an environment', () => {
     expect(problemsOf('version: 1\nstack: s\nvariables: { a-b: { type: string, default: x } }')).toEqual([
       expect.stringContaining('3:14 error BAD_VALUE: "a-b" cannot name a variable'),
     ]);

@@ -39,7 +39,7 @@ export function readVariables(
     },
     findings,
   );
-  // Names with a faulty declaration count as known, so that a reference to them is not a second mistake.
+  // Names with a faulty declaration count as known, so that a reference to them causes no second problem.
   return new Map(
     [...written].map(([name, { keyAt }]) => {
       const variable = declared.get(name);

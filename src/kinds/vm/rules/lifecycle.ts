@@ -14,7 +14,7 @@ export const linkedCloneStaysPut: VmRule = {
       yield {
         vm,
         path: `clone.${field}`,
-        detail: `A linked clone takes no "${field}": it shares the template’s disks and lives on their storage.`,
+        detail: `A linked clone takes no "${field}": it shares the template’s disks and stays on their storage.`,
         hint: advice`Remove "${field}" (or write ${setting(field, null)} to undo a default), or write ${setting('mode', 'full')}.`,
       };
     }

@@ -164,7 +164,7 @@ const IDENTITY = new Set(['smbios1', 'vmgenid']);
 const FIELD_CAME_LATER =
   /^(acpi|affinity|allow-ksm|amd-sev|args|audio0|cicustom|hookscript|hugepages|intel-tdx|keephugepages|keyboard|kvm|localtime|migrate_(downtime|speed)|numa[0-7]|spice_enhancements|tdf|virtiofs[0-9]|watchdog)$/;
 
-/** Other names of keys that have fields; Proxmox stores what it gets for them under the key. */
+/** Other names of keys that have fields; Proxmox stores their values under the key. */
 const ALIASES: Readonly<Record<string, { readonly key: string; readonly field: string }>> = {
   cdrom: { key: 'ide2', field: 'disks.ide2.iso' },
   smp: { key: 'sockets', field: 'cpu.sockets' },
@@ -213,7 +213,7 @@ function* modelledKey(vm: ResolvedVm, key: string): Iterable<Violation> {
     yield {
       vm,
       path,
-      detail: `"${key}" has its own field by now; the raw key still works.`,
+      detail: `"${key}" now has its own field; the raw key still works.`,
       hint,
       severity: 'warning',
     };

@@ -22,8 +22,8 @@ import type { Held } from '../../adapter/kind.ts';
 import { isOffBecauseOfUs, type SoloVm, type VmPrivate, workOn } from './recorded.ts';
 
 /**
- * The last step of a creation: without the mark, no later create resumes with the VM. Everything that the host is told was
- * read before, so nothing but the answer comes after it. Throws only where the mark is still there, or where that is unknown.
+ * The last step of a creation: without the mark, no later create resumes with the VM. Everything that the host receives
+ * was read before, so only the answer follows. Throws only where the mark is still there, or where that is unknown.
  */
 export async function removeMark(deps: Deps, solo: SoloVm, observed: VmObserved): Promise<void> {
   try {
