@@ -1,4 +1,4 @@
-/** Traps in a configuration of bpg or Telmate: what will go wrong, on which line, and where that is known. */
+/** Traps in a configuration of bpg or Telmate: what will go wrong, on which line, and the source of that knowledge. */
 import { positionOf } from './hcl/scanner.ts';
 import { attributeOf, type Block, type Body, blocksOf, type Expression, type Span, textOf } from './hcl/syntax.ts';
 import type { Trap } from './report.ts';

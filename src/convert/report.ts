@@ -1,4 +1,4 @@
-/** What a conversion has to say about a line of the source. */
+/** A finding of a conversion about a line of the source. */
 
 /**
  * - `left`: could not be translated; it stays as a comment.

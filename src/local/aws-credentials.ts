@@ -1,7 +1,7 @@
 /**
- * Credentials for S3, from the sources that AWS tools agree on, in their order: the environment, a web identity, the shared
- * files with their profiles (static keys or `credential_process`, which also serves single sign-on), a container, and the
- * instance. What expires is asked for again in time.
+ * Credentials for S3, from the sources that AWS tools agree on, in their order: the environment, a web identity, the
+ * shared files with their profiles (static keys or `credential_process`, which also serves single sign-on), a
+ * container, and the instance. Expiring credentials are renewed in time.
  */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ interface Found extends AwsKeys {
   readonly expiresAt?: number;
 }
 
-/** Asked for again this long before they expire. */
+/** Renewed this long before they expire. */
 const EARLY_MS = 5 * 60_000;
 const QUESTION_MS = 2_000;
 const INSTANCE = 'http://169.254.169.254';
@@ -114,7 +114,7 @@ const fromProfile: Source = async ({ environment, profile }) => {
   return both.credential_process === undefined ? undefined : fromProcess(both.credential_process);
 };
 
-/** The file says which command to run, as it does for every tool of AWS. */
+/** The file names the command to run, as for every AWS tool. */
 async function fromProcess(command: string): Promise<Found> {
   const run = promisify(execFile);
   const shell = process.platform === 'win32' ? ['cmd', '/c', command] : ['sh', '-c', command];

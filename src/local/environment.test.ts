@@ -21,7 +21,7 @@ describe('the environment as a fallback', () => {
     ['endpoint', ['PROXMOX_VE_ENDPOINT', 'PM_API_URL']],
     ['credentials', ['PROXMOX_VE_API_TOKEN', 'PM_PASS']],
     ['trust', ['PROXMOX_VE_CA_FILE']],
-  ] as const)('loses all names of the %s that the configuration says', (part, names) => {
+  ] as const)('loses all names of the %s that the configuration sets', (part, names) => {
     const left = Object.keys(environmentBeside(ENVIRONMENT, new Set([part])));
     expect(Object.keys(ENVIRONMENT).filter((name) => !left.includes(name))).toEqual([...names, 'PROXMOX_VE_INSECURE']);
   });

@@ -1,6 +1,6 @@
 /**
- * The real programs of this machine. Each one has a process group of its own: Ctrl-C at the terminal does not reach it, and
- * a program that takes too long is ended together with what it started.
+ * Runs programs on this machine. Each one has its own process group: Ctrl-C at the terminal does not reach it, and a
+ * program that takes too long is stopped together with its children.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
@@ -9,9 +9,9 @@ import type { Processes, Program, ProgramEnd } from '../base/processes.ts';
 import type { Environment } from '../pve/index.ts';
 import { withoutCredentials } from './environment.ts';
 
-/** Between the request to end and the end by force. */
+/** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 5_000;
-/** What a program left running in the background may hold its output open; the hook has ended all the same. */
+/** A background process may keep the output open for this long after the hook has ended. */
 const OUTPUT_MS = 1_000;
 
 export interface ProcessDeps {
@@ -81,7 +81,7 @@ function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   });
 }
 
-/** Asked first, so that the program can clean up. */
+/** SIGTERM first, so that the program can clean up. */
 async function endGroup(child: ChildProcess, ended: Promise<unknown>, clock: Clock): Promise<void> {
   const waiting = new AbortController();
   signalGroup(child, 'SIGTERM');
@@ -103,11 +103,11 @@ function signalGroup({ pid }: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void
   try {
     process.kill(-pid, signal);
   } catch {
-    // Nothing is left of it.
+    // It has already ended.
   }
 }
 
-/** More of a line than this says nothing to a person, and a program may never end its line. */
+/** Longer lines are cut: a program may never end its line. */
 const LONGEST_LINE = 4_096;
 
 function readLines(stream: Readable | null, onLine: (line: string) => void): Promise<void> {

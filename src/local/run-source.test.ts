@@ -23,7 +23,7 @@ const sourceWith = (run: RunProgram, environment: Environment = {}, commandLine 
   runSource({ host: 'laptop', commandLine, environment, directory: '/lab', file: 'lab/stack.yaml', run });
 
 describe('where a run is started', () => {
-  it('is the host and the command alone where git is missing, and outside of a repository', async () => {
+  it('is only the host and the command without git, and outside of a repository', async () => {
     const bare = { host: 'laptop', commandLine: 'proxwright apply' };
     expect(await sourceWith(noGit)).toEqual(bare);
     expect(await sourceWith(git({}))).toEqual(bare);
@@ -51,7 +51,7 @@ describe('where a run is started', () => {
     expect(asked.at(-1)?.at(-1)).toBe('stack.yaml');
   });
 
-  it('makes text of others visible and bounded', async () => {
+  it('escapes and limits foreign text', async () => {
     const hostile = git({ status: [`# branch.oid ${COMMIT}`, `# branch.head \u001b]0;x\u0007${'b'.repeat(900)}`] });
     const environment = { GITLAB_CI: 'true', GITLAB_USER_LOGIN: `eve\n\u202e${'x'.repeat(900)}` };
     const { repository, ci, commandLine } = await sourceWith(hostile, environment, 'y'.repeat(5_000));
@@ -122,7 +122,7 @@ describe('the job of a CI system', () => {
     expect(repository).toEqual({ commit: OTHER, branch: 'main' });
   });
 
-  it('gives the branch that a checkout without one lacks; the commit is the one of the checkout', async () => {
+  it('provides the branch of a detached checkout; the commit is that of the checkout', async () => {
     const detached = git({ status: [`# branch.oid ${COMMIT}`, '# branch.head (detached)'] });
     const pull = { ...GITHUB, GITHUB_HEAD_REF: 'more-memory', GITHUB_REF_NAME: '12/merge' };
     expect((await sourceWith(detached, pull)).repository).toEqual({
@@ -139,7 +139,7 @@ describe('the job of a CI system', () => {
     },
   );
 
-  it('has a link without the password that stands in its address', async () => {
+  it('has a link without the password in its address', async () => {
     const CI_JOB_URL = 'https://gitlab-ci-token:secret@gitlab.example.org/jobs/5';
     const { ci } = await sourceWith(noGit, { GITLAB_CI: 'true', CI_JOB_URL });
     expect(ci?.url).toBe('https://gitlab.example.org/jobs/5');

@@ -1,6 +1,6 @@
 /**
- * Where a run is started: machine, commit of the stack's repository, CI job. All of it is for people who read `runs` later,
- * so nothing here fails: what cannot be found out is left out. Texts of others are made visible and bounded.
+ * Where a run is started: machine, commit of the stack's repository, CI job. It is only for readers of `runs`, so
+ * nothing here fails: unknown values are left out. Foreign texts are escaped and limited.
  */
 import { execFile } from 'node:child_process';
 import { basename } from 'node:path';
@@ -50,7 +50,7 @@ function bounded(text: string, most: number): string {
 
 const COMMIT = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/;
 
-/** One question about the commit and the branch, one about the file, which may not be in the repository yet. */
+/** One call for the commit and the branch, one for the file, which may not be in the repository yet. */
 async function repositoryOf(directory: string, file: string, run: RunProgram): Promise<RunSource['repository']> {
   const [status, listed] = await Promise.all([
     git(run, directory, 'status', '--porcelain=v2', '--branch', '--untracked-files=no', '--ignore-submodules=all'),
@@ -76,7 +76,7 @@ async function repositoryOf(directory: string, file: string, run: RunProgram): P
 const git = (run: RunProgram, directory: string, ...args: readonly string[]) =>
   run('git', ['--no-optional-locks', '-c', 'core.fsmonitor=false', ...args], directory);
 
-/** A repository on a hanging network drive must not hold up an apply. */
+/** A repository on a hanging network drive must not delay an apply. */
 const PROGRAM_TIMEOUT_MS = 3_000;
 const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 
@@ -178,7 +178,7 @@ const CI_SYSTEMS: readonly CiSystem[] = [
 
 interface CiJob {
   readonly ci: NonNullable<RunSource['ci']>;
-  /** What the job says about it; whether files were changed is not known. */
+  /** From the variables of the job; whether files were changed is unknown. */
   readonly repository: RunSource['repository'];
 }
 

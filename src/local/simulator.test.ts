@@ -25,14 +25,14 @@ describe('a simulator on this machine', () => {
     expect(await findSimulator(await serve(20))).toMatchObject({ speed: 20 });
   });
 
-  it('answers for the ports of its guests, though this machine could reach something else there', async () => {
+  it('answers for the ports of its guests, even if this machine could reach something else there', async () => {
     const connection = await serve();
     const probe = portProbeFor(connection);
     // The server itself listens there; no simulated guest does.
     expect(await probe.isOpen('127.0.0.1', connection.endpoint.port, { timeoutMs: 1_000 })).toBe(false);
   });
 
-  it('is not believed without its certificate', async () => {
+  it('is not trusted without its certificate', async () => {
     const { endpoint } = await serve();
     const trust = fingerprintTrust('00'.repeat(32));
     expect(await findSimulator({ endpoint, trust })).toBeUndefined();

@@ -19,7 +19,7 @@ export interface Connection {
   readonly trust?: Trust | undefined;
 }
 
-/** Asks real ports, or a simulator about those of its guests; which it is, is found out at the first question. */
+/** Probes real ports, or asks a simulator about those of its guests; decided at the first probe. */
 export function portProbeFor(connection: Connection): PortProbe {
   let found: Promise<SimulatorFound | undefined> | undefined;
   return {
@@ -31,7 +31,7 @@ export function portProbeFor(connection: Connection): PortProbe {
   };
 }
 
-/** Undefined if the endpoint is none, or does not answer. */
+/** Undefined if the endpoint is not a simulator, or does not answer. */
 export async function findSimulator({ endpoint, trust }: Connection): Promise<SimulatorFound | undefined> {
   if (!isLoopback(endpoint.host)) return undefined;
   const transport = createHttpsTransport({ endpoint, trust });

@@ -1,6 +1,6 @@
 /**
- * Opens the store of a state: the one that the stack file names, else that of `PROXWRIGHT_STATE`, else a local directory.
- * Code and drivers of the shared stores are loaded only where one is used.
+ * Opens the store of a state: the one that the stack file names, else that of `PROXWRIGHT_STATE`, else a local
+ * directory. Code and drivers of the shared stores are loaded only when needed.
  */
 import { uptime } from 'node:os';
 import { resolve } from 'node:path';
@@ -24,7 +24,7 @@ export interface StoreDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly secrets: KnownSecrets;
-  /** The local directory of this stack; a shared store keeps there what is of this machine only. */
+  /** The local directory of this stack; a shared store keeps data of this machine there. */
   readonly local: DirectoryStore;
   /** How long a lease of a shared store lasts, if not as long as usual; for tests. */
   readonly leaseMs?: number;
@@ -105,7 +105,7 @@ async function withOutbox(store: StateStore, { local }: StoreDeps): Promise<Stat
   return new OutboxStore(store, local);
 }
 
-/** Drivers are not installed with Proxwright: most people keep their state in a directory. */
+/** Drivers are not installed with Proxwright: most users keep their state in a directory. */
 async function withDriver<Module>(driver: string, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();
@@ -113,14 +113,14 @@ async function withDriver<Module>(driver: string, load: () => Promise<Module>): 
     if (!isMissingModule(error)) throw error;
     throw new ProxwrightError({
       code: 'STATE_UNWRITABLE',
-      detail: `This store needs the package "${driver}", which is not installed beside Proxwright.`,
-      hint: `Install it: npm install ${driver} (with -g if Proxwright was installed so).`,
+      detail: `This store needs the package "${driver}", which is not installed next to Proxwright.`,
+      hint: `Install it: npm install ${driver} (with -g if Proxwright was installed with -g).`,
       cause: error,
     });
   }
 }
 
-/** The built command loads its parts by `require`, the library by `import`; each says it in its own way. */
+/** The built command loads its parts with `require`, the library with `import`; their errors differ. */
 function isMissingModule(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return error.code === 'MODULE_NOT_FOUND' || error.code === 'ERR_MODULE_NOT_FOUND';
@@ -143,7 +143,7 @@ async function openPostgres(spec: PostgresSpec, given: Secret | undefined, deps:
       ...(url.username !== '' && { user: decodeURIComponent(url.username) }),
       ...(url.pathname.length > 1 && { database: decodeURIComponent(url.pathname.slice(1)) }),
       ...(password && { password: password.reveal() }),
-      // Elsewhere than on this machine, always TLS, and always verified.
+      // TLS, always verified, unless the server is on this machine.
       ssl: isHere && ca === undefined ? false : { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
     },
     ...(spec.schema !== undefined && { schema: spec.schema }),
@@ -223,7 +223,7 @@ function assertEncrypted(address: string): void {
   if (protocol === 'https:' || isLoopback(hostname)) return;
   throw new ProxwrightError({
     code: 'BAD_VALUE',
-    detail: `${protocol}//${hostname} is not encrypted; the state and its lock would cross the network in the clear.`,
-    hint: 'Use https, with "ca" for an authority of your own, or a tunnel to this machine.',
+    detail: `${protocol}//${hostname} is not encrypted; the state and its lock would cross the network unencrypted.`,
+    hint: 'Use https, with "ca" for your own certificate authority, or a tunnel to this machine.',
   });
 }

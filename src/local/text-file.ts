@@ -1,4 +1,4 @@
-/** Reads text files for the front doors. */
+/** Reads text files for the front ends. */
 import { isUtf8 } from 'node:buffer';
 import { constants, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';

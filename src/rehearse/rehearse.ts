@@ -1,5 +1,5 @@
 /**
- * A rehearsal: the real plan, carried out by the real engine on a copy of the cluster and on virtual time. It reads the
+ * A rehearsal: the real engine executes the real plan on a copy of the cluster and on virtual time. It reads the
  * cluster, learns durations from recorded runs, and says what will happen, how long it takes and what would fail.
  */
 import type { Address } from '../base/address.ts';
@@ -35,7 +35,7 @@ import { type NodePeak, Peaks } from './peaks.ts';
 import { placeholderSecrets, Stage, type StageInput, type TrialEnd } from './trial/stage.ts';
 
 export interface RehearseInput {
-  /** What was read of the live cluster. */
+  /** What was read from the live cluster. */
   readonly facts: ClusterFacts;
   readonly stack: ResolvedStack;
   readonly state: StackState;
@@ -66,14 +66,14 @@ export interface Rehearsal {
   readonly order: readonly Switch[];
   readonly warnings: readonly Diagnostic[];
   readonly problems: readonly Diagnostic[];
-  /** What the rehearsed plan does otherwise than the real one. */
+  /** Differences between the rehearsed plan and the real one. */
   readonly planDifferences: readonly string[];
   readonly durations: readonly string[];
   readonly assumptions: readonly string[];
   /** Method and path of every request of the run, in order. */
   readonly requests: readonly string[];
   readonly world: WorldFile;
-  /** What further trials begin from. */
+  /** The starting point of further trials. */
   readonly stage: StageInput;
 }
 
@@ -85,7 +85,7 @@ export interface Switch {
 }
 
 const RUNS_LEARNED_FROM = 20;
-/** Of what was learned, each by one more rehearsal. */
+/** Corrections of learned durations, each by one more rehearsal. */
 const CORRECTIONS = 3;
 
 export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
@@ -199,7 +199,7 @@ async function recordedRuns(store: StateStore): Promise<RunRecord[]> {
   return runs.map(describeRun);
 }
 
-/** The state and what a run needs beside it; of the journals only those that a run has to resume. */
+/** The state and what else a run needs; of the journals only those that a run has to resume. */
 async function documentsOf(store: StateStore): Promise<Map<string, string>> {
   const journals = new Set((await listRuns(store)).map(nameOfJournal));
   const documents = new Map<string, string>();
@@ -236,7 +236,7 @@ function located(problem: Diagnostic, stack: ResolvedStack, at?: Address): Diagn
     : problem;
 }
 
-/** What of two plans is not the same, by address. Times and what only the digest of a file decides are left out. */
+/** Differences between two plans, by address. Times and values that depend only on the digest of a file are ignored. */
 export function planDifferences(real: Plan, rehearsed: Plan): string[] {
   const byAddress = (plan: Plan) => {
     const parts = new Map<string, { changes: unknown[]; steps: unknown[] }>();

@@ -10,7 +10,7 @@ export interface SaveOptions {
 
 /** Proxmox masks the first; the others may hold anything. */
 const LEFT_OUT = new Set(['cipassword', 'sshkeys', 'args', 'hookscript', 'cicustom']);
-/** The one line of the notes that says whose VM it is. */
+/** The ownership line in the notes. */
 const OWNERSHIP = /^proxwright: .*$/m;
 
 export function savedWorld(world: WorldFile, { anonymize }: SaveOptions): WorldFile {
@@ -45,7 +45,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Names that only their owner chose. */
+/** Names that the owner chose. */
 const FREE_TEXT = new Set(['description', 'tags', 'ciuser', 'searchdomain', 'nameserver', 'smbios1', 'vmgenid']);
 
 class Names {

@@ -1,6 +1,6 @@
 /**
- * Every bit of what is read back, flipped once: a damaged file is refused, or it still means what was written. Nothing between
- * the two, because a run acts on it: a wrong id or uuid in a state decides which VM is destroyed.
+ * Flips every bit of what is read back, once: a damaged file is refused, or it still means what was written. Anything
+ * else would be dangerous, because a wrong id or uuid in a state decides which VM is destroyed.
  */
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';

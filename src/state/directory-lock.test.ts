@@ -58,11 +58,11 @@ describe.runIf(process.platform === 'linux')('a lock whose process cannot be ide
   });
 });
 
-describe('what a run leaves that dies while it takes the lock', () => {
+describe('the leftovers of a run that died while it took the lock', () => {
   it.each([
     ['an empty lock', ''],
     ['a lock of zeros, as after a power failure', '\0'.repeat(200)],
-  ])('needs no unlocking: %s', async (_, text) => {
+  ])('need no unlocking: %s', async (_, text) => {
     await write('lock', text);
     expect(await store.holder()).toMatchObject({ life: 'dead' });
     const lock = await store.lock(owner('next'));
@@ -72,7 +72,7 @@ describe('what a run leaves that dies while it takes the lock', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  it('needs no unlocking: the takeover file of an older version', async () => {
+  it('need no unlocking: the takeover file of an older version', async () => {
     await write('lock', JSON.stringify(owner('dead', GONE)));
     for (const text of ['', JSON.stringify(owner('successor', GONE))]) {
       await write('lock.takeover', text);
@@ -84,7 +84,7 @@ describe('what a run leaves that dies while it takes the lock', () => {
     await expect(store.lock(owner('next'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
   });
 
-  it('needs no unlocking: the permits of several that died one after the other', async () => {
+  it('need no unlocking: the permits of several runs that died one after the other', async () => {
     const texts = ['dead', 'first', 'second'].map((runId) => JSON.stringify(owner(runId, GONE)));
     const [dead = '', first = '', second = ''] = texts;
     await write('lock', dead);

@@ -1,11 +1,11 @@
 /**
- * The lock of a local store: a file that appears complete or not at all, and that names the process which holds it. Besides
- * the process id it has what makes an id mean something: the boot, the PID namespace and the start of the process. A lock
- * whose process is certainly gone is taken over; wherever that is not certain, it counts as held.
+ * The lock of a local store: a file that appears complete or not at all, and that names the process which holds it.
+ * Besides the process id it has the boot, the PID namespace and the start of the process, which make the id
+ * unambiguous. A lock whose process is certainly gone is taken over; if that is uncertain, it counts as held.
  *
- * Taking over replaces a file that others may be replacing too. So the taker first creates a permit, whose name is derived
- * from the content of the lock that it replaces: of all processes, one can create it. If that one dies as well, its permit
- * is succeeded in the same way, so nothing that a dead process left has to be removed by hand.
+ * Taking over replaces a file that others may be replacing too. So the taker first creates a permit, whose name is
+ * derived from the content of the lock that it replaces: only one process can create it. If that one dies as well, its
+ * permit is taken over in the same way, so leftovers of a dead process never have to be removed by hand.
  */
 import { createHash } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
@@ -39,7 +39,7 @@ const lockSchema = z.object({
 
 /** A lock or a permit, as it is on disk. */
 interface LockText {
-  /** Equal for the same lock only: the content names the run, and an empty file is told by its inode and time. */
+  /** Equal only for the same lock: the content names the run, and inode and time identify an empty file. */
   readonly key: string;
   readonly holder: LockHolder;
 }
@@ -99,7 +99,7 @@ export class DirectoryLock {
       throw lockedBy((await this.#read(permit))?.holder ?? last.holder, this.#path);
     const now = await this.#read(this.#path);
     if (now?.key !== dead.key) {
-      // Another run took it over, and has ended or not, since this one read it.
+      // Another run took it over since this one read it, and may have ended.
       await rm(permit, { force: true });
       if (now) throw lockedBy(now.holder, this.#path);
       return this.take(owner);
@@ -176,7 +176,7 @@ export class DirectoryLock {
       if (codeOf(error) === 'ENOENT') return undefined;
       return { key: digest(path), holder: { owner: UNREADABLE_OWNER, life: 'unknown' } };
     }
-    // Its process died, or the power failed, before it had written its name: it never held the lock.
+    // Its process died, or the power failed, before it wrote its name: it never held the lock.
     if (/^[\s\0]*$/.test(text)) return { key: digest(trace), holder: { owner: INTERRUPTED_OWNER, life: 'dead' } };
     const parsed = lockSchema.safeParse(parseJson(text));
     if (!parsed.success) return { key: digest(text), holder: { owner: UNREADABLE_OWNER, life: 'unknown' } };
@@ -187,7 +187,7 @@ export class DirectoryLock {
 
 const NOBODY: LockText = { key: '', holder: { owner: UNREADABLE_OWNER, life: 'dead' } };
 
-/** What file systems without hard links answer. */
+/** The errors of file systems without hard links. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EINVAL']);
 
 function digest(text: string): string {

@@ -1,6 +1,6 @@
 /**
- * A store in a local directory: one file per document, 0600, written atomically and flushed to disk before a call returns.
- * Only this folder uses `node:fs` below the front doors.
+ * A store in a local directory: one file per document, 0600, written atomically and flushed to disk before a call
+ * returns. Below the front ends, only this folder uses `node:fs`.
  */
 import { readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';

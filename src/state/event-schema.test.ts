@@ -1,4 +1,4 @@
-/** Which lines of a journal are events: an old journal must load, and a wrong line must not. */
+/** Which lines of a journal are valid events: an old journal must load, and a wrong line must not. */
 import { describe, expect, it } from 'vitest';
 import { eventSchema } from './events.ts';
 
@@ -70,7 +70,7 @@ describe('a value inside an event', () => {
     ['a planned step', { event: 'planned', at, steps: [planned] }, 'steps'],
     ['a patch', { event: 'learned', at, step, patch: { address: 'vm.web', vm: {} } }, 'patch'],
     ['a patch of a file', { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file: null } }, 'patch'],
-  ])('is as strict: %s', (_, event, key) => {
+  ])('is checked strictly: %s', (_, event, key) => {
     const held = [(event as Record<string, unknown>)[key]].flat()[0] as Record<string, unknown>;
     const holding = (value: unknown) => ({ ...event, [key]: key === 'steps' ? [value] : value });
     expect(isEvent(holding(held))).toBe(true);

@@ -14,7 +14,7 @@ const beginning: fc.Arbitrary<StackState> = fc
 const inAnyOrder = (state: StackState) => Object.entries(state.vms).sort(([a], [b]) => (a < b ? -1 : 1));
 
 describe('folding the events of a run', () => {
-  it('gives the same state however the events of siblings interleave', () => {
+  it('gives the same state in whatever order the events of siblings interleave', () => {
     fc.assert(
       fc.property(beginning, siblings, (state, { histories, deal }) => {
         const oneByOne = foldEvents(state, histories.flat());
@@ -61,7 +61,7 @@ describe('folding the events of a run', () => {
     );
   });
 
-  it('names exactly the steps that were started and not ended or were lost, whatever the others do', () => {
+  it('names exactly the steps that were started and not ended, or lost, whatever other steps do', () => {
     fc.assert(
       fc.property(siblings, ({ histories, deal }) => {
         const events = interleaved(histories, deal);

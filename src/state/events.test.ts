@@ -68,7 +68,7 @@ describe('foldEvents', () => {
     expect(foldEvents(after, [moved])).toEqual(after);
   });
 
-  it('moves no other VM that has the address by the time the journal is read again', () => {
+  it('does not move another VM that has the address when the journal is read again', () => {
     const step = 'vm.web/set-aside';
     const { vmid = 0 } = complete.vms['vm.web'] ?? {};
     const moved: RunEvent = { event: 'moved', at, step, from: 'vm.web', to: 'replaced.web', vmid };
@@ -192,7 +192,7 @@ describe('the outages of a state', () => {
     expect(outagesAfter(moved)).toBeUndefined();
   });
 
-  it('stay with the new VM when the old one is set aside, and move when a set-aside VM does', () => {
+  it('stay with the new VM when the old one is set aside, and move together with a set-aside VM', () => {
     const move = (from: string, to: string): RunEvent => ({ event: 'moved', at, step: 'vm.web/move', from, to });
     const aside = foldEvents(complete, [begun, move('vm.web', 'replaced.web')]);
     expect(Object.keys(aside.vms)).toEqual(['replaced.web']);

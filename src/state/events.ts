@@ -29,7 +29,9 @@ export const plannedStep = z.strictObject({
   address: z.string(),
   stage: z.string(),
   action: z.string(),
-  /** Resources that have to be done before it starts; absent if there are none. For people who ask what it waited for. */
+  /**
+   * Resources that have to be done before it starts; absent if there are none. It shows what the resource waited for.
+   */
   after: z.array(z.string()).optional(),
 });
 
@@ -39,7 +41,7 @@ const requests = z.number().int().optional();
 /** The outcome of a run for one resource. */
 export const RESOURCE_OUTCOMES = ['done', 'failed', 'notReady', 'canceled', 'skipped'] as const;
 
-/** Where and how a run was started, for people who ask later who did what. Nothing depends on it. */
+/** Where and how a run was started, as a record of who did what. Nothing depends on it. */
 const runSourceSchema = z.lazy(() =>
   z.strictObject({
     host: z.string(),
@@ -79,7 +81,7 @@ export const eventSchema = z.lazy(() =>
       step: z.string(),
       address: z.string(),
       action: z.string(),
-      /** From here on the resource is unavailable because of us. */
+      /** From here on, this run makes the resource unavailable. */
       outage: outageStart.optional(),
       requests,
     }),
@@ -114,7 +116,7 @@ export const eventSchema = z.lazy(() =>
       event: z.literal('stepDone'),
       at,
       step: z.string(),
-      /** The resource is available again, or gone as the plan said. */
+      /** The resource is available again, or removed as planned. */
       endsOutageOf: z.string().optional(),
       requests,
     }),
@@ -147,7 +149,7 @@ export const eventSchema = z.lazy(() =>
         .strictObject({
           ms: z.number(),
           code: z.string(),
-          /** Why, in the words of the server. */
+          /** Why, as reported by the server. */
           said: z.string().optional(),
         })
         .optional(),

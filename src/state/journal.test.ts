@@ -193,7 +193,7 @@ describe('a journal', () => {
     expect(writer.events).toEqual(events);
   });
 
-  it('hands the lines after one that could not be written to the outbox, but not the end of the run', async () => {
+  it('hands lines that follow a failed one to the outbox, but not the end of the run', async () => {
     const store = new FullDisk(2);
     const kept: string[] = [];
     const keep = async (_name: string, line: string) => void kept.push(line);
@@ -268,7 +268,7 @@ describe('the journals of old runs', () => {
     expect(await listRuns(store)).toEqual(['b', 'c', 'd']);
   });
 
-  it('are removed fifty at a time, so that a long history does not hold up the end of a run', async () => {
+  it('are removed fifty at a time, so that a long history does not delay the end of a run', async () => {
     const names = Array.from({ length: 54 }, (_, index) => `r${100 + index}`);
     const store = await storeWith(...names);
     await pruneRuns(store, 3, silentLogger);
@@ -297,7 +297,7 @@ describe('the journals of old runs', () => {
     expect(await listRuns(store)).toEqual(['a', 'b']);
   });
 
-  it('do not turn a good run into a failed one if they cannot be removed', async () => {
+  it('do not fail a successful run if they cannot be removed', async () => {
     const store = await storeWith('a', 'b');
     store.remove = () => Promise.reject(new ProxwrightError({ code: 'STATE_UNWRITABLE', detail: 'read-only' }));
     const said: string[] = [];
@@ -334,7 +334,7 @@ describe('the name of a run', () => {
     expect(name > last).toBe(true);
   });
 
-  it('follows its own name, if a run has it already', async () => {
+  it('is the next one if a run already has it', async () => {
     const own = await next(await storeWith());
     const again = await next(await storeWith(own));
     expect(again > own).toBe(true);
@@ -370,7 +370,7 @@ describe('the runs since a moment', () => {
     expect(await runsSince(store, NOON + 3_600_000)).toEqual([]);
   });
 
-  it('are named by their id alone where the journal has no beginning', async () => {
+  it('are named by their id alone if the journal has no beginning', async () => {
     const store = new MemoryStore();
     await store.write('runs/20260101T120000Z-bbbbbb.jsonl', '');
     expect(await runsSince(store, NOON)).toEqual(['20260101T120000Z-bbbbbb']);

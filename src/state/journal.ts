@@ -33,13 +33,13 @@ export class JournalWriter {
   readonly #events: RunEvent[];
   readonly #transitions = new Transitions();
   /**
-   * Lines are written one after the other, in the order of the calls. Once a line could not be written, every later call
-   * fails: a line after a partial one would make the journal unreadable. What they say is kept where the store has an outbox,
-   * but for the end of the run: the next one has to resume it.
+   * Lines are written one after the other, in the order of the calls. Once a line could not be written, every later
+   * call fails: a line after a partial one would make the journal unreadable. Their events are kept if the store has an
+   * outbox, except for the end of the run: the next run has to resume it.
    */
   #tail: Promise<void> = Promise.resolve();
 
-  /** `events`: those that the journal already contains. `secrets` are removed from what others said. */
+  /** `events`: those that the journal already contains. `secrets` are removed from quoted texts. */
   constructor(
     store: StateStore,
     clock: Clock,
@@ -55,7 +55,7 @@ export class JournalWriter {
     for (const event of events) this.#transitions.accept(event);
   }
 
-  /** What is on disk. */
+  /** The events on disk. */
   get events(): readonly RunEvent[] {
     return this.#events;
   }
@@ -161,7 +161,7 @@ function parseLines(text: string): Line[] {
   return lines;
 }
 
-/** A last line that is complete but for a damaged line break: the run has acted on it, so it must not be left out. */
+/** A last line that is complete except for a damaged line break: the run has acted on it, so it must count. */
 function isWhole(text = ''): boolean {
   return parseEvent(text.slice(0, -1)) !== undefined;
 }
@@ -223,12 +223,12 @@ export async function runsSince(store: StateStore, at: Instant): Promise<string[
   );
 }
 
-/** Of one run, so that a long history does not hold up the end of an apply. */
+/** At most this many per run, so that a long history does not delay the end of an apply. */
 const MOST_PRUNED = 50;
 
 /**
  * Removes the journals of the oldest runs beyond `keep`. One that has not ended stays, whatever its age: the next apply
- * resumes it. A failure is only reported, because the run itself has ended well.
+ * resumes it. A failure is only reported, because the run itself succeeded.
  */
 export async function pruneRuns(store: StateStore, keep: number | undefined, log: Logger): Promise<void> {
   if (keep === undefined) return;

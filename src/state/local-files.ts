@@ -14,7 +14,7 @@ export function temporaryIn(directory: string): string {
   return join(directory, `${TEMPORARY}${randomBytes(8).toString('hex')}`);
 }
 
-/** Makes the directory that is to hold the file. */
+/** Creates the directory of the file. */
 export async function makeDirectory(path: string): Promise<void> {
   await mkdir(join(path, '..'), { recursive: true, mode: PRIVATE_DIRECTORY });
 }

@@ -1,4 +1,4 @@
-/** The prediction of the last rehearsal, kept beside the state so that a later report can lay it over the run. */
+/** The prediction of the last rehearsal, kept next to the state so that a later report can compare it with the run. */
 import { z } from 'zod';
 import { eventSchema } from './events.ts';
 import type { RunJournal } from './journal.ts';

@@ -1,6 +1,7 @@
 /**
- * Whether the process that took a lock still runs. A process id alone means little: it has to be of this host, this boot and
- * this PID namespace, and the process has to have started when the lock says. Wherever that is not certain, it is unknown.
+ * Whether the process that took a lock still runs. A process id alone means little: it must belong to this host, this
+ * boot and this PID namespace, and the process must have started when the lock says. If that is uncertain, the answer
+ * is unknown.
  */
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -13,7 +14,7 @@ export const processSchema = z.object({
   boot: z.string().optional(),
   /** The same process id means another process in another namespace. */
   pidNamespace: z.string().optional(),
-  /** In ticks since the boot: tells a process from a later one with the same id. */
+  /** In ticks since the boot: distinguishes a process from a later one with the same id. */
   started: z.string().optional(),
 });
 
@@ -48,7 +49,7 @@ export async function lifeOf(
 
 const unknown = (doubt: string) => ({ life: 'unknown', doubt }) as const;
 
-/** Empty where the system has no /proc: there a process id stands for one process of the machine. */
+/** Empty if the system has no /proc: there a process id identifies one process of the machine. */
 export async function factsOf(pid: number): Promise<ProcessFacts> {
   const [boot, pidNamespace, status] = await Promise.all([
     readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => undefined),

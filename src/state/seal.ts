@@ -1,7 +1,7 @@
 /**
- * Checksums of what Proxwright writes and reads back: state, journal lines and plan files. They find damage, not forgery;
- * for that, a plan file can be signed.
- * What older versions wrote has none and is accepted; the strict schemas behind refuse a checksum whose own name is damaged.
+ * Checksums of what Proxwright writes and reads back: state, journal lines and plan files. They detect damage, not
+ * forgery; against forgery, a plan file can be signed. Files of older versions have none and are accepted; strict
+ * schemas refuse a checksum whose own key is damaged.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secret } from '../base/secret.ts';
@@ -15,7 +15,7 @@ export function checksumOf(content: unknown): string {
 export interface Sealed {
   /** Without the checksum. */
   readonly content: unknown;
-  /** False if there is a checksum that does not fit the content. */
+  /** False if there is a checksum that does not match the content. */
   readonly isSound: boolean;
 }
 
@@ -28,7 +28,9 @@ export function sealed(raw: unknown): Sealed {
 
 const ALGORITHM = 'hmac-sha256';
 
-/** Says that the author of the content has the key. `purpose` keeps a signature from being valid for anything else. */
+/**
+ * Proves that the author of the content has the key. `purpose` prevents a signature from being valid for anything else.
+ */
 export function signatureOf(content: unknown, purpose: string, key: Secret): string {
   const digest = createHmac('sha256', key.reveal())
     .update(`${purpose}\n${canonicalJson(content)}`)
@@ -41,7 +43,7 @@ export function isSignedBy(signature: string, content: unknown, purpose: string,
   return given.length === right.length && timingSafeEqual(given, right);
 }
 
-/** The same value with its keys in one order, so that equal values are written as equal text. */
+/** The same value with its keys in a fixed order, so that equal values are written as equal text. */
 export function inOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== 'object' || value === null) return value;

@@ -13,13 +13,13 @@ export const SALT_FILE = 'salt';
 const BACKUPS = 'backups/';
 const KEPT_BACKUPS = 20;
 
-/** What a state leaves behind where it was: it stops a copy of the stack that was not told. */
+/** The tombstone of a state that was moved: it stops a copy of the stack that still uses this store. */
 const tombstoneSchema = z.strictObject({
   /** Higher than any that an older Proxwright reads. */
   version: z.literal(STATE_VERSION + 1),
   movedTo: z.string(),
   at: z.string(),
-  /** Of the state that was here: only that one may come back. Older tombstones lack it. */
+  /** Of the state that was here: only that one may return. Older tombstones lack it. */
   lineage: z.string().optional(),
 });
 
@@ -39,7 +39,7 @@ export function movedTo(text: string): string | undefined {
   return leftBehind(text)?.movedTo;
 }
 
-/** Of the text of a state; undefined if it has none or cannot be understood. */
+/** Read from the text of a state; undefined if it has none or cannot be parsed. */
 export function lineageIn(text: string | undefined): string | undefined {
   return z.looseObject({ lineage: z.string() }).safeParse(parseJson(text ?? '')).data?.lineage;
 }

@@ -28,7 +28,7 @@ export interface StateStore {
    * `evenOf` names exactly that run.
    */
   unlock(options?: { readonly evenOf?: LockOwner | undefined }): Promise<LockOwner | undefined>;
-  /** Ends its connections; a process that is about to end need not ask for it. */
+  /** Closes its connections; not needed right before the process exits. */
   close?(): Promise<void>;
   /** Of a store that may stop answering in the middle of a run. */
   readonly outbox?: Outbox | undefined;
@@ -48,7 +48,7 @@ export interface Unsent {
   readonly place: string;
 }
 
-/** What became of events that waited. */
+/** What happened to kept events. */
 export interface Delivery {
   readonly runId: string;
   readonly events: number;
@@ -58,7 +58,7 @@ export interface Delivery {
   readonly place?: string;
 }
 
-/** The store did not take what a run has to record: the run stops, and what it does not know, the next one looks up. */
+/** The store did not accept what a run has to record: the run stops, and the next one looks up what is unknown. */
 export function isStoreFailure(error: unknown): boolean {
   return hasCode(error, 'STATE_UNREACHABLE', 'STATE_UNWRITABLE', 'LOCK_LOST');
 }
@@ -93,7 +93,7 @@ export interface StoreLock {
   readonly epoch?: number;
   /** What earlier runs of this machine had kept for this store. */
   readonly delivered?: readonly Delivery[];
-  /** Fails with LOCK_LOST once the lock may be another run's. Ask right before each change to the cluster. */
+  /** Fails with LOCK_LOST once another run may hold the lock. Call it right before each change to the cluster. */
   assertHeld(): void;
   release(): Promise<void>;
 }

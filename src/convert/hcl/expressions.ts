@@ -3,7 +3,7 @@ import type { Scanner } from './scanner.ts';
 import { isHeredocStart, readHeredoc, readQuotedWith } from './strings.ts';
 import type { Call, Expression, ForExpression, Literal, ObjectEntry, Step, Template } from './syntax.ts';
 
-/** From weak to strong. */
+/** From lowest to highest precedence. */
 const OPERATORS: readonly (readonly string[])[] = [
   ['||'],
   ['&&'],
@@ -15,7 +15,7 @@ const OPERATORS: readonly (readonly string[])[] = [
 
 const MAX_DEPTH = 200;
 
-/** `free`: inside brackets, where the end of a line means nothing. */
+/** `free`: inside brackets, where a line break has no meaning. */
 export function readExpression(scanner: Scanner, free: boolean): Expression {
   scanner.depth += 1;
   if (scanner.depth > MAX_DEPTH) throw scanner.problem(`at most ${MAX_DEPTH} expressions inside each other`);

@@ -16,7 +16,7 @@ const value = (text: string): Expression => {
 };
 
 describe('reading HCL', () => {
-  it('gives back every byte of any file', () => {
+  it('returns every byte of any file', () => {
     fc.assert(
       fc.property(anyFile, (text) => {
         expect(printed(text, readBody(text, 'main.tf'))).toBe(text);
@@ -85,7 +85,7 @@ describe('reading HCL', () => {
     );
   });
 
-  it('refuses a file that nests without end', () => {
+  it('refuses a file that nests too deeply', () => {
     expect(() => readBody(`a = ${'('.repeat(5000)}`, 'main.tf')).toThrow(/at most/);
     expect(() => readBody('a {\n'.repeat(5000), 'main.tf')).toThrow(/at most/);
   });

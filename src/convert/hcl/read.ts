@@ -1,6 +1,6 @@
 /**
- * Reads a Terraform file: blocks and attributes with their positions. Expressions are read by `expressions.ts`. Nothing of
- * the source is thrown away: what no node covers is white space, comments and punctuation.
+ * Reads a Terraform file: blocks and attributes with their positions. Expressions are read by `expressions.ts`. Nothing
+ * of the source is lost: what no node covers is white space, comments and punctuation.
  */
 import { ProxwrightError } from '../../base/errors.ts';
 import { readExpression, readQuoted } from './expressions.ts';
@@ -27,7 +27,7 @@ export function readExpressionText(source: string, file: string): Expression {
   return expression;
 }
 
-/** Deeper than any person nests blocks; a file that is deeper is not one of theirs. */
+/** Deeper than any real file. */
 const MAX_DEPTH = 100;
 
 function readItems(scanner: Scanner, depth = 0): Item[] {

@@ -1,4 +1,4 @@
-/** A place in a Terraform file, and the small steps from there: white space, comments, words, punctuation. */
+/** A position in a Terraform file, and the small steps from there: white space, comments, words, punctuation. */
 import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 
@@ -34,7 +34,7 @@ export class Scanner {
     if (this.sees('\u{FEFF}')) this.at += 1;
   }
 
-  /** White space and comments. The end of a line only where it means nothing. */
+  /** White space and comments. Line breaks only where they have no meaning. */
   skip(acrossLines: boolean): void {
     for (;;) {
       const { at: start } = this;
@@ -92,7 +92,7 @@ export class Scanner {
     const found = this.isAtEnd ? 'the end of the file' : JSON.stringify(this.source.slice(this.at, this.at + 12));
     return new ProxwrightError({
       code: 'BAD_VALUE',
-      detail: `Here should be ${expected}, and there is ${found}.`,
+      detail: `Expected ${expected}, but found ${found}.`,
       hint: 'Check the file with: terraform validate',
       where: this.whereOf(this.at),
     });

@@ -1,5 +1,5 @@
 /**
- * What a mapping is made of. One table for each resource of another provider says where its attributes go. It steers
+ * The parts of a mapping. One table for each resource of another provider says where its attributes go. It drives
  * `convert`, tells the provider which resources a `moved` block may name, and is printed in the migration guide.
  */
 
@@ -85,9 +85,9 @@ export interface AttributeRow {
   /** Dotted, inside the element of a collection relative to it. Absent: there is no counterpart. */
   readonly to?: string;
   readonly as?: Conversion;
-  /** A setting beside it that includes this one if it is true. */
+  /** A sibling setting that includes this one if it is true. */
   readonly includedIn?: string;
-  /** Not needed any more, and why. It is dropped, with a word in the report. */
+  /** Why it is no longer needed. It is dropped, and the report says so. */
   readonly drop?: string;
   /** Cannot be expressed: why, and the nearest way. It stays as a comment. */
   readonly cannot?: string;
@@ -104,13 +104,13 @@ export interface BlockRow {
   readonly doc?: string;
   readonly cannot?: string;
   readonly drop?: string;
-  /** What an entry has where the block leaves it out. */
+  /** The default of an entry. */
   readonly byDefault?: { readonly to: string; readonly text: string };
-  /** What the former provider sets where the block leaves it out, although Proxmox has no such default. */
+  /** The defaults of the former provider that Proxmox does not have. */
   readonly defaults?: Readonly<Record<string, string>>;
-  /** What the block must say one of to be translated, and what it means otherwise. */
+  /** The block must have one of these to be translated; otherwise this message applies. */
   readonly needs?: { readonly to: readonly string[]; readonly why: string };
-  /** Where it goes if it is no block but a text, as in an earlier release. */
+  /** The target if it is a text, as in an earlier release, and not a block. */
   readonly text?: string;
   /** Its attribute `type` says whether it is a disk, a CD drive or the drive of cloud-init: how each is translated. */
   readonly drives?: Readonly<Record<string, BlockRow>>;
@@ -148,7 +148,7 @@ export interface SourceResource {
   readonly to: 'proxwright_vm' | 'proxwright_image';
   /** Attributes of its state that hold the id of a VM. */
   readonly vmidFrom: readonly string[];
-  /** Where its state has the password of cloud-init: names, and positions in lists. */
+  /** Where its state holds the cloud-init password: names, and positions in lists. */
   readonly passwordFrom?: readonly (string | number)[];
   readonly rows: readonly Row[];
   readonly references: readonly ReferenceRow[];

@@ -107,7 +107,7 @@ const USB: readonly Row[] = [
   { from: 'host', to: 'spice', as: 'usb-host' },
 ];
 
-/** Without one of these, nothing says which device it is. */
+/** At least one of these must identify the device. */
 const USB_NEEDS = { to: ['mapping', 'spice'], why: ONLY_MAPPED };
 
 const USB_BY: readonly Way[] = [
@@ -134,7 +134,7 @@ function numbered(block: string, to: 'pci' | 'usb', count: number, ways: readonl
   return { block, rows: slots };
 }
 
-/** As Proxmox writes them; one name of Telmate has a slip of the pen. */
+/** In Proxmox's spelling; one name of Telmate has a typo. */
 const CPU_FLAGS = [
   ...['aes', 'amd-no-ssb', 'amd-ssbd', 'hv-evmcs', 'hv-tlbflush', 'ibpb', 'md-clear', 'pcid', 'spec-ctrl', 'ssbd'],
   'virt-ssbd',

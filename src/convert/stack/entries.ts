@@ -35,7 +35,7 @@ export function imageEntry(attributes: Values, _known: Values, context: EntryCon
   return { ...(node !== undefined && { nodes: [node] }), ...rest };
 }
 
-/** Words that HCL needs where YAML has a value of another type. */
+/** Words that HCL uses where YAML has a value of another type. */
 function inStack(path: readonly string[], value: Value, context: EntryContext): Value {
   const name = path.at(-1) ?? '';
   const whole = path.join('.').replace(/\.(?:net|scsi|ide|sata|virtio)\d+\./, '.*.');

@@ -1,4 +1,4 @@
-/** Computes expressions of Terraform's language, as far as variables, locals and a state tell their values. */
+/** Computes expressions of Terraform's language, if variables, locals and a state provide their values. */
 import type { Access, Expression, Step, TemplatePart } from '../hcl/syntax.ts';
 import { FUNCTIONS } from './functions.ts';
 import type { Value } from './value.ts';
@@ -89,7 +89,7 @@ export function isObject(value: Value): value is { readonly [name: string]: Valu
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Key and value of each element: an object in the order of its keys, as Terraform goes through a map. */
+/** Key and value of each element: an object in the order of its keys, as Terraform iterates over a map. */
 export function entriesOf(value: Value): readonly (readonly [Value, Value])[] {
   if (Array.isArray(value)) return value.map((item: Value, index) => [index, item] as const);
   if (!isObject(value)) throw new NotKnown('this is neither a list nor a map');

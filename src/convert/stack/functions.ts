@@ -82,7 +82,7 @@ export const FUNCTIONS: Readonly<Record<string, Known>> = {
   cidrhost: (prefix, number) => hostOf(text(prefix), Number(number)),
 };
 
-/** More than anybody counts. */
+/** Larger than any real count. */
 const MOST = 10_000;
 
 function range(first: number, second: Value | undefined, step: Value | undefined): Value | undefined {

@@ -126,7 +126,7 @@ class ModuleValues {
     }
   }
 
-  /** What the state has of the VM, under its former type or ours. */
+  /** The VM in the state, under its former type or ours. */
   private knownOf(name: string, key: string | number | undefined): Readonly<Record<string, Value>> | undefined {
     return this.work.state.find(
       ({ module, address, index }) =>
@@ -257,7 +257,7 @@ class ModuleValues {
     return entry.value;
   }
 
-  /** Another resource of this configuration: what its block says of it. */
+  /** Another resource of this configuration: the values in its block. */
   private ours(type: string, name: string): { readonly value: Value; readonly used: number } {
     for (const file of this.module.files) {
       const block = blocksOf(file.body, 'resource').find(

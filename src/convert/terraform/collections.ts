@@ -1,6 +1,6 @@
 /**
- * Blocks that become entries of a map: disks and network cards by slot. A `dynamic` block becomes a `for` expression. The
- * addresses of network cards come from blocks of their own and join the cards here.
+ * Blocks that become entries of a map: disks and network cards by slot. A `dynamic` block becomes a `for` expression.
+ * The addresses of network cards come from separate blocks and are joined with the cards here.
  */
 import type { Collection } from '../mapping/rows.ts';
 import { type Around, type TargetObject, valueLines } from './target.ts';

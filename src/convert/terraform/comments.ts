@@ -1,4 +1,4 @@
-/** Comments and empty lines around the items of a body, so that they can follow their items. */
+/** Comments and empty lines around the items of a body, so that they stay with their items. */
 import type { Span } from '../hcl/syntax.ts';
 import type { Around } from './target.ts';
 

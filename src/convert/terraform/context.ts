@@ -15,7 +15,7 @@ export interface VmContext {
   readonly references: References;
   /** Undefined: only an expression says it. */
   readonly isTemplate?: boolean | undefined;
-  /** What the state has of every instance, if it is the same. */
+  /** The value in the state, if all instances share it. */
   known?(attribute: string): string | undefined;
   /** Whether a value may be null: by the types and defaults of variables. */
   mayBeNull(expression: Expression): boolean;

@@ -194,7 +194,7 @@ class ModuleConversion {
     if (blocks.length > 0) takeOvers.set(directory, [...(takeOvers.get(directory) ?? []), ...blocks]);
   }
 
-  /** By its flag, or by the state where that is an expression. Undefined: neither says it. */
+  /** From its flag, or from the state if that is an expression. Undefined if neither shows it. */
   private isTemplate({ source, block, type, name }: DeclaredResource): boolean | undefined {
     const flag = attributeOf(block.body, 'template')?.value;
     if (!flag || source?.to !== 'proxwright_vm') return false;

@@ -1,4 +1,7 @@
-/** `lifecycle` of a translated VM: `ignore_changes` that only fought false drift goes, the rest is kept under new names. */
+/**
+ * `lifecycle` of a translated VM: `ignore_changes` that only suppressed false drift is dropped, the rest is kept under
+ * new names.
+ */
 import type { Block, Expression } from '../hcl/syntax.ts';
 import { attributeOf } from '../hcl/syntax.ts';
 import { isBlockRow, type Row } from '../mapping/rows.ts';
@@ -58,7 +61,7 @@ export function lifecycleLines(block: Block, context: VmContext): readonly strin
     const row = context.table.rows.find((each) => (isBlockRow(each) ? each.block : each.from) === name);
     if (FALSE_DRIFT.has(name)) context.found('dropped', item, `ignore_changes of ${text}`, FALSE_DRIFT_WHY);
     else if (row && newName(row) !== undefined) kept.push(newName(row) ?? '');
-    else context.found('dropped', item, `ignore_changes of ${text}`, 'There is nothing of this name any more.');
+    else context.found('dropped', item, `ignore_changes of ${text}`, 'Nothing has this name any more.');
   }
   const others = block.body.items.filter((item) => item !== ignored);
   if (kept.length === 0 && others.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** What a directory of Terraform files declares: a module, as far as a translation needs to know it. */
+/** What a directory of Terraform files declares: a module, with what a translation needs. */
 import {
   type Attribute,
   attributeOf,

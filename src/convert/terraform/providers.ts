@@ -27,8 +27,8 @@ export interface ProviderContext {
 }
 
 /**
- * The local names that stand for bpg or Telmate in a module, and their names among ours; `proxmox` where nothing says it. In a
- * configuration with both, the provider of the second name is an alias of ours: `bpg` → `proxwright.bpg`.
+ * The local names of bpg or Telmate in a module, and our names for them; `proxmox` by default. In a configuration with
+ * both, the provider of the second name is an alias of ours: `bpg` → `proxwright.bpg`.
  */
 export function formerNames(module: Module): ReadonlyMap<string, string> {
   const given = module.formerProviders().map(({ entry }) => entry.name);
@@ -67,7 +67,7 @@ export function providerEdits(file: SourceFile, context: ProviderContext): reado
   return edits;
 }
 
-/** Ours in the place of the former provider, or beside it; once, if there are two of them. */
+/** Ours instead of the former provider, or in addition to it; only once if there are two of them. */
 function requiredEdits(file: SourceFile, entry: Attribute, { module, keepsFormer }: ProviderContext): readonly Edit[] {
   const names = formerNames(module);
   const lineStart = file.text.lastIndexOf('\n', entry.start - 1) + 1;

@@ -1,6 +1,6 @@
 /**
- * Cloud-init snippets that a configuration uploads with `proxmox_virtual_environment_file`. Their text becomes a file beside
- * the configuration, or a local value where it has interpolations; VMs use it as `cloud_init.user_data`.
+ * Cloud-init snippets that a configuration uploads with `proxmox_virtual_environment_file`. Their text becomes a file
+ * next to the configuration, or a local value if it has interpolations; VMs use it as `cloud_init.user_data`.
  */
 import { attributeOf, type Block, type Body, blocksOf, childrenOf, type Expression, textOf } from '../hcl/syntax.ts';
 import type { DeclaredResource, Module } from './module.ts';
@@ -11,9 +11,9 @@ const USES = /^(user|network|meta)_data_file_id$/;
 
 export interface Snippet {
   readonly resource: DeclaredResource;
-  /** What stands in place of the resource. */
+  /** What replaces the resource. */
   readonly replacement: string;
-  /** A file to write, beside the file of the resource. */
+  /** A file to write, next to the file of the resource. */
   readonly file?: { readonly path: string; readonly text: string };
   /** The storage that has it, as HCL; it usually takes ISO images too. */
   readonly storage?: string;

@@ -2,7 +2,7 @@
 
 export type Value = string | TargetObject;
 
-/** What stood around an item in the source. */
+/** The surroundings of an item in the source. */
 export interface Around {
   /** Comments above it, line by line; empty lines between them are kept. */
   readonly above: readonly string[];
@@ -62,7 +62,7 @@ export class TargetObject {
     return found.value instanceof TargetObject ? found.value.get(rest) : undefined;
   }
 
-  /** A value that is there already stays: the first one wins, as the caller has checked that both mean the same. */
+  /** An existing value stays: the caller has checked that both mean the same. */
   set(path: readonly string[], value: string, around: Around = NOTHING_AROUND): void {
     const [name = '', ...rest] = path;
     if (rest.length > 0) {
@@ -156,7 +156,7 @@ export class TargetObject {
     return lines;
   }
 
-  /** On one line, if it is short and has nothing to explain. */
+  /** On one line, if it is short and has no comments. */
   inline(): string | undefined {
     const parts: string[] = [];
     for (const item of this.items) {

@@ -11,7 +11,7 @@ export interface SourceValue {
   readonly mayBeNull: boolean;
 }
 
-/** Undefined: it says nothing, so there is nothing to write. */
+/** Undefined: there is nothing to write. */
 export type Converted = { readonly text: string } | { readonly cannot: string } | undefined;
 
 export function convertValue(as: Conversion, value: SourceValue): Converted {
@@ -188,7 +188,7 @@ function withUnit({ expression, text }: SourceValue, unit: string): string {
   return `"\${${text}}${unit}"`;
 }
 
-/** Text that may stand beside an operator. */
+/** Text that can be an operand. */
 function operand({ expression, text }: SourceValue): string {
   const isSimple = !['operation', 'conditional'].includes(expression.kind);
   return isSimple ? text : `(${text})`;

@@ -215,7 +215,7 @@ export class VmWalk implements Walk {
     const element = new TargetObject();
     this.all({ settings: rest, below: settings.below }, row.rows, element);
     const { byDefault, needs } = row;
-    // A drive of which something is left is no empty one.
+    // A drive with untranslated settings is not empty.
     if (byDefault && !element.isOnlyComments && element.get([byDefault.to]) === undefined) {
       element.set([byDefault.to], byDefault.text);
     }
@@ -229,7 +229,7 @@ export class VmWalk implements Walk {
       return;
     }
     if (element.isOnlyComments) {
-      // A device of which nothing could be translated: an empty one would be another device.
+      // Nothing of the device could be translated: an empty entry would be another device.
       this.root.absorb(element);
       return;
     }
@@ -322,7 +322,7 @@ export class VmWalk implements Walk {
     this.references = outside;
   }
 
-  /** A block that is there or not: `one([for … : { … }])`, which is null where there is none. */
+  /** An optional block: `one([for … : { … }])`, which is null if there is none. */
   private optionalBlock(row: BlockRow, inner: Settings, setting: Setting, target: TargetObject, loop: Loop): void {
     const scratch = new TargetObject();
     this.all(inner, row.rows, scratch);
@@ -368,7 +368,7 @@ function setDefaults(target: TargetObject, { defaults = {} }: BlockRow): void {
   }
 }
 
-/** Whether another setting, which is true, says the same and more. */
+/** Whether another setting is true and includes this one. */
 function isIncluded(name: string, settings: readonly Setting[], rows: readonly Row[]): boolean {
   const row = rows.find((each): each is AttributeRow => !isBlockRow(each) && each.from === name);
   const other = row?.includedIn && settings.find((each) => each.name === row.includedIn)?.value;

@@ -1,6 +1,6 @@
 /**
- * A copy of the live cluster for the simulator, as a world file: what was read of it, as it was read. What was not read is
- * filled with assumptions, each of them stated. Holds neither the token nor any password: Proxmox shows none.
+ * A copy of the live cluster for the simulator, as a world file: everything that was read, unchanged. Assumptions, each
+ * of them stated, fill the gaps. It contains neither the token nor any password: Proxmox shows none.
  */
 import type { Observed } from '../../kinds/observed.ts';
 import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
@@ -90,7 +90,7 @@ export function copyCluster(input: CopyInput): ClusterCopy {
   const downloads = downloadsOf(facts, input.stack, assumptions);
   const locked = [...observed.locks.values()];
   for (const { vmid, lock } of locked)
-    assumptions.push(`VM ${vmid} stays locked (${lock}): when its lock goes is not known.`);
+    assumptions.push(`VM ${vmid} stays locked (${lock}): when its lock ends is unknown.`);
   const { users, roles, acl } = copiedRights({
     principal: facts.principal,
     permissions: facts.permissions,
@@ -142,7 +142,7 @@ function versionOf({ version }: ClusterFacts, assumptions: string[]): NonNullabl
   return { version: nearest };
 }
 
-/** Only what decides about ids: other options change nothing here. */
+/** Only options that affect ids: others change nothing here. */
 function datacenterOf({ options }: ClusterFacts): Record<string, string> {
   const next = options['next-id'];
   if (typeof next === 'string') return { 'next-id': next };
@@ -171,7 +171,7 @@ function nodeFile(
       ...(bridge.cidr !== undefined && { cidr: bridge.cidr }),
       vlan_aware: bridge.bridge_vlan_aware ?? false,
       active: bridge.active ?? true,
-      // A network of its own, so that no address of a real machine is given out.
+      // A separate network, so that no address of a real machine is assigned.
       dhcp: {
         first: `10.255.${index % 250}.10`,
         last: `10.255.${index % 250}.250`,
@@ -224,7 +224,7 @@ function reservedAddresses({ neighbours }: Observed, node: string): Map<string, 
   return reserved;
 }
 
-/** Of a VM that was not read only the row of the list is known. */
+/** Of an unread VM only the row of the list is known. */
 function vmFile(
   row: ClusterResource | undefined,
   vm: VmObserved | undefined,
@@ -279,7 +279,7 @@ interface CopiedGuests {
   readonly onVolume: ReadonlyMap<string, string>;
 }
 
-/** The boot disk of each VM holds what the stack expects of it. */
+/** The boot disk of each VM holds the guest that the stack expects. */
 function guestsOf({ stack, observed, speeds }: CopyInput, read: ReadonlyMap<number, VmObserved>): CopiedGuests {
   const profiles: Record<string, GuestFile> = {};
   const onVolume = new Map<string, string>();

@@ -10,13 +10,13 @@ export interface GuestTimes {
   readonly shutdownMs: number;
 }
 
-/** Where no run of this stack tells more: a cloud image on a host with KVM. */
+/** Default without recorded runs of this stack: a cloud image on a host with KVM. */
 export const DEFAULT_GUEST: GuestTimes = { bootMs: 20_000, shutdownMs: 5_000 };
 
 const TALOS_PORT = 50_000;
 const SSH_PORT = 22;
 
-/** A guest that does what the VMs wait for. */
+/** A guest that meets the conditions that the VMs wait for. */
 export function guestFor(vms: readonly ResolvedVm[], { bootMs, shutdownMs }: GuestTimes): GuestFile {
   const ports = vms.flatMap(({ fields }) => fields.ready?.tcp ?? []);
   const isTalos = vms.length > 0 && vms.every(({ fields }) => fields.guest === 'talos');
@@ -35,7 +35,7 @@ export const SILENT_GUEST: GuestFile = { boot_ms: 0, agent_ms: 'none', network_m
 /** A neighbour whose agent answered. */
 export const ANSWERING_GUEST: GuestFile = { boot_ms: 0, agent_ms: 0, network_ms: 0, ports: [] };
 
-/** The VMs that boot what a template holds, by the name or id the stack uses for it. */
+/** The VMs that boot a template, by the name or id that the stack uses for it. */
 export function clonesOf(stack: ResolvedStack, names: readonly (string | number | undefined)[]): ResolvedVm[] {
   return stack.vms.filter(
     ({ fields }) => fields.clone && names.some((name) => String(name) === String(fields.clone?.template)),

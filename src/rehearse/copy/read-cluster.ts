@@ -1,6 +1,6 @@
 /**
- * Reads of the live cluster what a plan does not: everything that is needed to build a copy of it. Only GETs: a handful for
- * the cluster and for each node; VMs were read for the plan. What the token may not read becomes an assumption.
+ * Reads what a copy of the live cluster needs beyond the reads of a plan. Only GETs: a handful for the cluster and for
+ * each node; VMs were read for the plan. What the token may not read becomes an assumption.
  */
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import type { Observed } from '../../kinds/observed.ts';
@@ -30,7 +30,7 @@ export interface NodeFacts {
   readonly pci: readonly PciDevice[];
   /** UPIDs of running tasks. */
   readonly tasks: readonly string[];
-  /** Tasks that have ended, as far as the token sees them. */
+  /** Ended tasks that the token can see. */
   readonly history: readonly TaskEntry[];
 }
 
@@ -111,7 +111,7 @@ export async function readCluster({ pve, stack, observed, signal }: ReadInput): 
           storages: ofStorages,
           bridges,
           pci: devices,
-          // Where nothing is locked, a task of another client changes nothing that a rehearsal could tell.
+          // If nothing is locked, a task of another client does not affect a rehearsal.
           tasks: locked.has(name) ? tasks.filter(isRunning).map(({ upid }) => upid) : [],
           history: tasks.filter((task) => !isRunning(task)),
         },
@@ -143,7 +143,7 @@ export async function readCluster({ pve, stack, observed, signal }: ReadInput): 
   };
 }
 
-/** Everything that was read of a VM: those of the stack, templates, and neighbours. */
+/** All VMs that were read: those of the stack, templates, and neighbours. */
 export function readVms({ vms, templates, claimants, neighbours }: Observed): Map<number, VmObserved> {
   const own = [...vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
   const sources = [...templates.values()].flat().flatMap(({ vm }) => (vm.ok ? [vm.value] : []));

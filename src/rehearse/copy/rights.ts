@@ -1,11 +1,12 @@
 /**
- * The effective rights of the token, as roles and entries of the copy. Proxmox lists what holds on a path, inheritance
- * included, so an entry on each listed path says the same: one role that reaches below, one for the path alone.
+ * The effective rights of the token, as roles and entries of the copy. Proxmox lists the privileges on a path,
+ * inheritance included, so an entry on each listed path has the same effect: one role that propagates, one for the path
+ * alone.
  */
 import type { Permissions } from '../../pve/index.ts';
 import type { WorldFile } from '../../simulator/index.ts';
 
-/** Not that of the real token: it opens nothing but the copy. */
+/** Not that of the real token: it is valid only for the copy. */
 export const COPY_SECRET = '00000000-0000-4000-8000-00000000c09e';
 
 export interface CopiedRights {

@@ -9,7 +9,7 @@ type Ha = NonNullable<WorldFile['ha']>;
 
 const ASSUMED_DOWNLOAD_BYTES = 1024 ** 3;
 
-/** What a node would find: a file with the checksum that the stack states. */
+/** What a node would find: a file with the checksum that the stack declares. */
 export function downloadsOf(facts: ClusterFacts, { images }: ResolvedStack, assumptions: string[]): Downloads {
   const found: Downloads = {};
   for (const { fields, file } of images) {
@@ -24,7 +24,7 @@ export function downloadsOf(facts: ClusterFacts, { images }: ResolvedStack, assu
       ...(compression !== undefined && compression !== 'none' && { compression }),
     };
   }
-  if (Object.keys(found).length > 0) assumptions.push('Downloads succeed, and what they contain boots.');
+  if (Object.keys(found).length > 0) assumptions.push('Downloads succeed, and their images boot.');
   return found;
 }
 

@@ -16,7 +16,7 @@ export interface CopiedStorages {
   readonly assumptions: readonly string[];
 }
 
-/** Types without a simulation of their own, and what comes closest. */
+/** Types that are not simulated, and the closest simulated one. */
 const NEAREST: Readonly<Record<string, StorageType>> = {
   cifs: 'nfs',
   cephfs: 'nfs',
@@ -130,7 +130,7 @@ function firstActive(nodes: ReadonlyMap<string, NodeStorageEntry>, entryNode: st
   return found as [string, NodeStorageEntry]; // a storage has at least one row
 }
 
-/** Directories that report the same room everywhere are on one file system: what one of them takes, the other lacks. */
+/** Directories that report the same space everywhere are on one file system: they share its free space. */
 function fileSystemNames(rows: Rows): Map<string, string> {
   const isSame = (one: StorageRows, other: StorageRows) =>
     one.nodes.size === other.nodes.size &&
@@ -151,7 +151,7 @@ function fileSystemNames(rows: Rows): Map<string, string> {
 
 type FileSystem = FileSystems[string];
 
-/** Of a file system with several storages, what each of them holds is no longer foreign. */
+/** On a file system with several storages, the content of each of them does not count as foreign. */
 function roomOf(row: NodeStorageEntry, usedBytes: number, known: FileSystem | undefined): FileSystem {
   const total = row.total ?? 0;
   const used = row.used ?? 0;
@@ -174,7 +174,9 @@ function volumesOf(
   const sizeOf = (entry: VolumeEntry) => entry.size ?? entry['approximate-size'] ?? 0;
   const isUntold = (entry: VolumeEntry) => entry.content === 'images' && entry.used === undefined;
   if (listed.some(({ entry }) => isUntold(entry))) {
-    assumptions.push(`Storage ${id} does not tell how full each disk is: what it uses is divided among them by size.`);
+    assumptions.push(
+      `Storage ${id} does not report how full each disk is: its used space is divided among them by size.`,
+    );
   }
   /** The share of its size that a disk uses. */
   const fullness = (node: string): number => {

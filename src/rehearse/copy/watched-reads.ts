@@ -1,4 +1,4 @@
-/** The reads of a rehearsal: every answer is asked for once, only GETs leave, and their time is taken. */
+/** The reads of a rehearsal: each is sent once, only GETs are allowed, and their durations are measured. */
 import type { Clock } from '../../base/clock.ts';
 import { invariant } from '../../base/errors.ts';
 import type { Transport } from '../../base/transport.ts';
@@ -12,7 +12,7 @@ export interface WatchedReads {
   latencyMs(): number;
 }
 
-/** As long as any command lives: within one rehearsal an answer does not change. */
+/** Longer than any command runs: within one rehearsal an answer does not change. */
 const FOREVER_MS = 24 * 60 * 60_000;
 
 export function onceEach(transport: Transport, clock: Clock): WatchedReads {
@@ -35,7 +35,7 @@ export function onceEach(transport: Transport, clock: Clock): WatchedReads {
   return {
     transport: shareReads(watched, clock, FOREVER_MS),
     sent,
-    // Some reads make the server work, which the simulator does too: an ordinary one is among the faster ones.
+    // Some reads make the server work, which the simulator models, too: an ordinary one is among the faster ones.
     latencyMs: () => times.toSorted((a, b) => a - b)[Math.floor(times.length / 4)] ?? 0,
   };
 }

@@ -1,4 +1,4 @@
-/** What is learned from tasks of the cluster, which source counts, and how wide the ranges are. */
+/** Durations learned from tasks of the cluster: which source counts, and how wide the ranges are. */
 import { describe, expect, it } from 'vitest';
 import { loadStack, type ResolvedStack, resolveStack } from '../../spec/index.ts';
 import { defaultDurations, learned, mergedDurations, originOf, paceOf, speedsOf } from './durations.ts';
@@ -43,7 +43,7 @@ function input(
 }
 
 describe('earlier tasks of the cluster', () => {
-  it('tell how much longer a start takes here: the mean, since a list has whole seconds', () => {
+  it('show how much longer a start takes here: the mean, because a list has whole seconds', () => {
     const starts = [2, 3, 3, 2, 60, 2, 3, 0].map(
       (took, index) => ['qmstart', `${index}`, index, index + took] as const,
     );
@@ -53,7 +53,7 @@ describe('earlier tasks of the cluster', () => {
     expect(learnFromTasks(input(GB, starts.slice(0, 2))).extras?.size).toBe(0);
   });
 
-  it('tell how fast copies are: those at the same time share the storage, and linked clones do not count', () => {
+  it('show how fast copies are: concurrent ones share the storage, and linked clones do not count', () => {
     const { copies } = learnFromTasks(
       input(10 * GB, [
         ['qmclone', '9000', 0, 100],
@@ -67,7 +67,7 @@ describe('earlier tasks of the cluster', () => {
     expect(learnFromTasks(input(0.3 * GB, [['qmclone', '9000', 0, 1]])).copies?.get('disks')?.value).toBe(0.3 * GB);
   });
 
-  it('tell how long the guests of the stack take to shut down', () => {
+  it('show how long the guests of the stack take to shut down', () => {
     const { shutdowns } = learnFromTasks(
       input(GB, [
         ['qmshutdown', '401', 0, 12],
@@ -83,7 +83,7 @@ describe('durations', () => {
   const own = new Map([['vm.start', 1_000]]);
   const defaults = defaultDurations(own, 10);
 
-  it('come from the last source that knows, and the report says from which', () => {
+  it('come from the best source that has them, and the report names it', () => {
     const tasks = { extras: new Map([['vm.start', learned([2_000], 'tasks')]]), boots: new Map() };
     const runs = { boots: new Map([['golden', learned([30_000, 31_000, 30_500], 'runs')]]) };
     const known = { ...defaults, ...mergedDurations(defaults, tasks, runs) };
@@ -107,7 +107,7 @@ describe('durations', () => {
     const width = ({ least, most }: { least: number; most: number }) => most / least;
     expect(width(learned([100], 'runs'))).toBeGreaterThan(width(learned([100, 100, 100], 'runs')));
     expect(learned([100, 100, 100, 500], 'runs')).toMatchObject({ value: 100, most: 500 });
-    // What was long ago counts no more.
+    // Old values no longer count.
     expect(learned([500, ...Array<number>(12).fill(100)], 'runs')).toMatchObject({
       value: 100,
       most: expect.closeTo(112.5),

@@ -22,7 +22,7 @@ export interface Durations {
   /** From power-on until the guest answers, in milliseconds, by template (or address without one). */
   readonly boots: ReadonlyMap<string, Learned>;
   readonly shutdowns: ReadonlyMap<string, Learned>;
-  /** What an action takes longer than in the simulator, in milliseconds. */
+  /** How much longer an action takes than in the simulator, in milliseconds. */
   readonly extras: ReadonlyMap<string, Learned>;
   readonly hook: Learned;
   readonly latencyMs: number;
@@ -60,7 +60,7 @@ export function mergedDurations(
   }, first);
 }
 
-/** What nothing tells. `ownMs`: how long the steps of an action take if the server needs no time for it. */
+/** Defaults. `ownMs`: how long the steps of an action take if the server needs no time. */
 export function defaultDurations(ownMs: ReadonlyMap<string, number>, latencyMs: number): Durations {
   const extras = PACED_ACTIONS.flatMap((action): [string, Learned][] => {
     const own = ownMs.get(action);
@@ -83,7 +83,7 @@ export const IDLE_SPEEDS: CopySpeeds = {
   guest: () => ({ bootMs: 0, shutdownMs: 0 }),
 };
 
-/** Which end of the ranges a rehearsal takes. */
+/** Which end of the ranges a rehearsal uses. */
 export type Side = 'value' | 'fastest' | 'slowest' | 'idle';
 
 export function speedsOf({ copies, boots, shutdowns }: Durations, side: Side): CopySpeeds {
@@ -134,7 +134,7 @@ export function median(values: readonly number[]): number {
   return sorted.length === 0 ? 0 : ((sorted[Math.ceil(middle - 1)] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2;
 }
 
-/** What went through a storage, by the time in which at least one copy ran: copies share its speed. */
+/** The bytes copied through a storage, divided by the time in which at least one copy ran: copies share its speed. */
 export function unionMs(spans: readonly (readonly [number, number])[]): number {
   let total = 0;
   let until = Number.NEGATIVE_INFINITY;

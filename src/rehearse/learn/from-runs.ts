@@ -1,5 +1,5 @@
 /**
- * Durations from the recorded runs of this stack. A recorded step contains what our own requests and polls cost. A
+ * Durations from the recorded runs of this stack. A recorded step includes the time of our own requests and polls. A
  * rehearsal in which nothing else takes time shows how much that is; the rest is the cluster.
  */
 import type { RunRecord, StepRecord } from '../../engine/record/run-record.ts';
@@ -19,9 +19,9 @@ export interface LearnInput {
   readonly dataBytes: (volid: string) => number | undefined;
 }
 
-/** A wait for a guest that ends sooner began when the guest was up. */
+/** A wait that ends sooner began when the guest was already up. */
 const REAL_WAIT_MS = 2_000;
-/** What is nearer needs no correction. */
+/** Smaller differences need no correction. */
 const CLOSE_MS = 250;
 const CLOSE_SHARE = 0.02;
 /** Under HA, the task of a request contains the shutdown too. */
@@ -34,7 +34,7 @@ export function learnFromRuns(input: LearnInput, ownMs: ReadonlyMap<string, numb
   const found = PACED_ACTIONS.flatMap((action): [string, Learned][] => {
     const extra = timesOf(steps, action).map((ms) => Math.max(0, ms - (ownMs.get(action) ?? ms)));
     if (extra.length === 0) return [];
-    // Copies are told by their speed; a linked clone copies nothing.
+    // Copies are measured by their speed; a linked clone copies nothing.
     if (action === 'vm.clone' && !isLinked) return [[action, { ...learned([0], 'runs'), from: extra.length }]];
     return [[action, learned(extra, 'runs')]];
   });
@@ -74,7 +74,7 @@ export function copyOf({ observed, dataBytes }: Pick<LearnInput, 'observed' | 'd
   return { bytes, from, to: clone.storage ?? from[0], node: source.value.node, template: source.value.vmid };
 }
 
-/** What went through a storage, by the time in which at least one copy ran: copies share its speed. */
+/** The bytes copied through a storage, divided by the time in which at least one copy ran: copies share its speed. */
 function copySpeeds(input: LearnInput, ownMs: number): Map<string, Learned> {
   const speeds = new Map<string, number[]>();
   const counts = new Map<string, number>();
@@ -106,7 +106,10 @@ function copySpeeds(input: LearnInput, ownMs: number): Map<string, Learned> {
   );
 }
 
-/** From the end of a start to the end of the wait that follows; a wait that found the guest up tells only an upper bound. */
+/**
+ * From the end of a start to the end of the wait that follows; a wait that found the guest up gives only an upper
+ * bound.
+ */
 function bootSpans(runs: readonly RunRecord[], stack: ResolvedStack): Map<string, number[]> {
   const waited = new Map<string, number[]>();
   const bounds = new Map<string, number[]>();
@@ -126,9 +129,9 @@ function bootSpans(runs: readonly RunRecord[], stack: ResolvedStack): Map<string
 }
 
 /**
- * Durations, corrected by a rehearsal with them: a wait looks only now and then, so a guest is up somewhat before it is
- * seen, and a busy server answers later than one that is only asked. `next` is undefined
- * once the rehearsal takes as long as the recorded runs did; `offMs` says how far it is from that.
+ * Durations, corrected by a rehearsal with them: a wait polls at intervals, so a guest is up somewhat before it is
+ * noticed, and a busy server answers later than an idle one. `next` is undefined once the rehearsal takes as long as
+ * the recorded runs did; `offMs` says how far it is from that.
  */
 export function correctedDurations(
   durations: Durations,
@@ -151,7 +154,7 @@ export function correctedDurations(
   const extras = new Map(durations.extras);
   for (const action of PACED_ACTIONS) {
     const is = timesOf(rehearsed.steps, action);
-    // Copies share a storage: only as many of them at once tell something about each other.
+    // Copies share a storage: only equally concurrent ones can be compared.
     const like = runs.filter(({ steps }) => action !== 'vm.clone' || timesOf(steps, action).length === is.length);
     const was = like.flatMap(({ steps }) =>
       timesOf(

@@ -1,6 +1,7 @@
 /**
- * Durations from earlier tasks of the cluster, for stacks that were never applied: how long starts and shutdowns take here,
- * and how fast clones of these templates were. A list of tasks has whole seconds, so short ones tell only together.
+ * Durations from earlier tasks of the cluster, for stacks that were never applied: how long starts and shutdowns take
+ * here, and how fast clones of these templates were. A list of tasks has whole seconds, so short tasks count only in
+ * aggregate.
  */
 import type { TaskEntry } from '../../pve/index.ts';
 import { sourceOf } from '../copy/copy.ts';
@@ -22,7 +23,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
 /** Fewer say little. */
 const LEAST_TASKS = 3;
 const MOST_TASKS = 20;
-/** What seems faster was a linked clone: it copies nothing, and its task does not say that it was one. */
+/** A faster clone was a linked one: it copies nothing, and its task does not say so. */
 const FASTEST_BYTES_PER_SECOND = 1.5e9;
 /** A task that lasts less than the second of the list takes about this long. */
 const SHORT_MS = 250;

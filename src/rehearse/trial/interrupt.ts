@@ -1,7 +1,7 @@
 /**
- * Interruptions: the rehearsed apply dies at a point, the next one resumes, and everything must be as without the kill. A
- * storm adds faults of the cluster, drawn from a seed, and a kill. What fails is named by its point or its seed, which
- * repeat it.
+ * Interruptions: the rehearsed apply dies at a point, the next one resumes, and the result must be the same as without
+ * the kill. A storm adds faults of the cluster, drawn from a seed, and a kill. A failure is named by its point or its
+ * seed, which reproduces it.
  */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { seededRandom } from '../../base/random.ts';
@@ -33,7 +33,7 @@ export interface Storms {
   readonly failures: readonly TrialFailure[];
 }
 
-/** How the world is without any trouble, to compare with. */
+/** The world after an undisturbed run, for comparison. */
 interface Calm {
   readonly points: readonly string[];
   readonly picture: readonly string[];
@@ -43,7 +43,7 @@ interface Calm {
 export interface InterruptOptions {
   /** Only this point, counted from 1. */
   readonly at?: number | undefined;
-  /** Hears how far it is. */
+  /** Receives progress. */
   readonly onProgress?: (done: number, all: number) => void;
 }
 
@@ -59,7 +59,7 @@ export async function interruptEverywhere(
     const stage = new Stage(input);
     const end = await stage.run({ killAt });
     if (end.kind === 'killed') killed++;
-    // Some runs come at once, some when everything that the dead one began has ended.
+    // Some runs follow immediately, some after everything that the dead one began has ended.
     if (killAt % 3 === 0) await stage.clock.advance(LATER_MS);
     const complaints = await complaintsOf(stage, calm);
     if (complaints.length > 0) {

@@ -98,13 +98,13 @@ export class MortalProcess {
     return this.#isDead;
   }
 
-  /** Kills it now, whatever it does. */
+  /** Kills it immediately. */
   kill(at: string): void {
     this.#isDead = true;
     this.#die({ kind: 'killed', at });
   }
 
-  /** What a dead process was waiting for never comes back, and nothing cleans up after it. */
+  /** The waits of a dead process never return, and nothing cleans up after it. */
   async #whileAlive(): Promise<void> {
     if (this.#isDead) await new Promise<never>(() => {});
   }

@@ -1,7 +1,7 @@
-/** What a world looks like, apart from what chance decides: so that a rehearsal with a kill compares with one without. */
+/** A snapshot of a world without random values, so that a rehearsal with a kill can be compared with one without. */
 import type { Vm, Volume, World } from '../../simulator/world/world.ts';
 
-/** One line a fact, sorted, so that two pictures can be laid side by side. */
+/** One line per fact, sorted, so that two pictures can be compared. */
 export function pictureOfVms(world: World, vms: readonly Vm[]): string[] {
   const ids = new Set(vms.map(({ vmid }) => vmid));
   const volumes = volumesOf(world).filter(({ vmid }) => vmid !== undefined && ids.has(vmid));
@@ -12,7 +12,7 @@ export function pictureOfVms(world: World, vms: readonly Vm[]): string[] {
   return facts.sort();
 }
 
-/** What one picture has and the other has not. */
+/** The differences between two pictures. */
 export function differences(actual: readonly string[], expected: readonly string[]): string[] {
   const [left, right] = [new Set(actual), new Set(expected)];
   return [

@@ -1,6 +1,6 @@
 /**
- * Where a plan is rehearsed: a copy of the cluster, of the state and of the stack, on virtual time. A run is the real one:
- * the engine with its session, journal and locks; only the network, the clock, the store and hooks are not. It can be
+ * Where a plan is rehearsed: a copy of the cluster, of the state and of the stack, on virtual time. A run is real: the
+ * engine with its session, journal and locks; only the network, the clock, the store and hooks are simulated. It can be
  * killed at each of its points; from then on it does nothing more.
  */
 import { createHash } from 'node:crypto';
@@ -37,7 +37,7 @@ export interface StageInput {
   /** Of the real store. */
   readonly documents: ReadonlyMap<string, string>;
   readonly stack: ResolvedStack;
-  /** With placeholders for what is secret. */
+  /** With placeholders for secrets. */
   readonly secrets: ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
   readonly principal: string;
   readonly options: PlanOptions;
@@ -96,7 +96,7 @@ export class Stage {
     return readState(this.store, this.#input.stack.name);
   }
 
-  /** Plans, and executes the plan unless only the plan is asked for. */
+  /** Plans, and executes the plan unless only the plan is requested. */
   async run({
     killAt,
     onlyPlan = false,
@@ -202,7 +202,7 @@ function credentialsOf(principal: string) {
 
 const PLACEHOLDER = new Uint8Array(1024 ** 2);
 
-/** Instead of what this machine would upload: neither is a file read nor anything downloaded. */
+/** Replaces the images that this machine would upload: no file is read and nothing is downloaded. */
 const placeholderImages: ImageSources = () => ({
   prepare: async () => ({
     sizeBytes: PLACEHOLDER.length,

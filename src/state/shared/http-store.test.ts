@@ -1,4 +1,4 @@
-/** What the store sends, compared with the documented protocol of Terraform's HTTP backend. */
+/** Compares what the store sends with the documented protocol of Terraform's HTTP backend. */
 import { createServer, type Server } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** Time passes only by waiting, and at once. */
+/** Time passes only by waiting, without delay. */
 function hastyClock(): Clock {
   let ticks = 0;
   return {
@@ -123,7 +123,7 @@ describe('a store behind HTTP', () => {
     expect(lines(changes)).toEqual(['POST /state/lab/lock', `DELETE /state/lab/lock?ID=${ID}`]);
   });
 
-  it.each([423, 409])('takes %i for the lock of another run, and shows it', async (status) => {
+  it.each([423, 409])('treats %i as the lock of another run, and shows it', async (status) => {
     const other = JSON.stringify({ ID: 'x', Operation: 'apply', Who: 'ada@desk', Created: '2026-01-01T00:00:00Z' });
     const { store } = await scene(({ method }) => (method === 'LOCK' ? { status, body: other } : NO_STATE));
     await expect(store.lock(owner('one'))).rejects.toMatchObject({
@@ -163,7 +163,7 @@ describe('a store behind HTTP', () => {
     await writeState(store, { ...emptyState('lab'), lineage: 'line' });
     await lock.release();
     const other = machine();
-    // A salt of its own, from before the state was there, yields.
+    // A local salt from before the state existed gives way.
     await other.write('salt', 'second\n');
     expect(await other.read('salt')).toBe('first\n');
     expect(await machine().list()).toEqual(['salt', 'state.json']);
@@ -173,7 +173,7 @@ describe('a store behind HTTP', () => {
     expect(await machine().read('salt')).toBe('first\n');
   });
 
-  it('keeps every event on this machine when the server is lost, and posts what follows from them with the next run', async () => {
+  it('keeps every event on this machine when the server is lost, and posts the resulting state with the next run', async () => {
     let isDown = false;
     const { store, local, sent } = await scene((one) => (isDown ? 'cut' : calm(one)));
     const lock = await store.lock(owner('one'));

@@ -1,8 +1,9 @@
 /**
- * A store behind Terraform's HTTP backend protocol, as GitLab offers it: one document, which the server may keep in all its
- * versions, and a lock. So only the state goes there, with the salt of its digests, without which every other machine would see
- * changed secrets. Everything else, the journal included, stays in a local directory; to let another machine resume what this one began, the state is posted whenever an identity in it changes. Once another machine
- * has posted one, what a dead run of this machine left in its journal is history.
+ * A store behind Terraform's HTTP backend protocol, as GitLab offers it: one document, which the server may keep in all
+ * its versions, and a lock. So only the state goes there, with the salt of its digests, without which every other
+ * machine would see changed secrets. Everything else, the journal included, stays in a local directory; to let another
+ * machine resume what this one began, the state is posted whenever an identity in it changes. Once another machine has
+ * posted one, the journal of a dead run of this machine no longer counts.
  *
  * The lock has no lease: a run that was cut off keeps it until it is removed with `state unlock`.
  */
@@ -78,7 +79,7 @@ const infoSchema = z.object({
 
 export class HttpStore implements StateStore {
   readonly journalsAreLocal = true;
-  /** The journal is on this machine anyway: what could not be posted follows from it. */
+  /** The journal is on this machine anyway: a state that could not be posted follows from it. */
   readonly outbox: Outbox = {
     keep: (name, line) => this.#options.local.append(name, line),
     unsent: async () => [],
@@ -86,9 +87,9 @@ export class HttpStore implements StateStore {
   readonly #options: HttpStoreOptions;
   readonly #retries: Retries;
   #held: Lock | undefined;
-  /** While the lock is held: the state that was read then, with what was appended to journals since. */
+  /** While the lock is held: the state that was read then, plus what was appended to journals since. */
   #state: StackState | undefined;
-  /** As the server had it when it was last asked, or as it goes there with the next state. */
+  /** As the server last had it, or as the next state will set it. */
   #salt: string | undefined;
 
   constructor(options: HttpStoreOptions) {
@@ -120,7 +121,7 @@ export class HttpStore implements StateStore {
         code: 'BAD_VALUE',
         where: { file: this.#options.shown },
         detail: 'This address holds a state of Terraform or OpenTofu, not one of Proxwright.',
-        hint: 'Use an address of its own for each stack.',
+        hint: 'Use a separate address for each stack.',
       });
     }
     throw storeDamaged(this.#options.shown, 'the document is not one of Proxwright');
@@ -179,7 +180,7 @@ export class HttpStore implements StateStore {
     try {
       this.#state = (await readRecorded(this, this.#options.stackName)).state;
     } catch {
-      // A state that cannot be read is reported by those who need it.
+      // Callers that need an unreadable state report it.
       this.#state = undefined;
     }
     return {
@@ -194,7 +195,7 @@ export class HttpStore implements StateStore {
     };
   }
 
-  /** The protocol has no question for it: the lock is taken, and given back if it was free. */
+  /** The protocol has no request for it: this takes the lock, and releases it if it was free. */
   async holder(): Promise<LockHolder | undefined> {
     const question = await this.#lockOf({ ...UNREADABLE_OWNER, pid: process.pid, command: 'state unlock' });
     const other = await this.#tryLock(question);
@@ -241,7 +242,7 @@ export class HttpStore implements StateStore {
     if (this.#state && posted) this.#state = posted;
   }
 
-  /** Whether another machine was the last to post a state. The run that holds the lock has looked before. */
+  /** Whether another machine was the last to post a state. The run that holds the lock has checked before. */
   async #isSuperseded(): Promise<boolean> {
     if (this.#held) return false;
     const written = await this.#get();
@@ -264,7 +265,7 @@ export class HttpStore implements StateStore {
     if (reply.status === 200) return undefined;
     if (reply.status === 409 || reply.status === 423) {
       const { data: other } = lockSchema.safeParse(parseJson(reply.body));
-      // An attempt of our own, whose answer was lost.
+      // Our own attempt, whose answer was lost.
       if (other?.ID === lock.ID) return undefined;
       return other ?? lockSchema.parse({ ID: '' });
     }
@@ -328,7 +329,7 @@ export class HttpStore implements StateStore {
   }
 }
 
-/** What another machine must know in order to go on: which VM and which file belongs to which address. */
+/** What another machine needs in order to resume: which VM and which file belongs to which address. */
 function identitiesIn({ vms, files }: StackState): string {
   const machines = Object.entries(vms).map(([address, { vmid, node, uuid, phase }]) => [
     address,

@@ -3,7 +3,7 @@ import { VirtualClock } from '../../base/virtual-clock.ts';
 import { owner as ownerOf } from '../testing/conformance.ts';
 import { type KeptLease, type Lease, type LeasePlace, Leases } from './lease.ts';
 
-/** A run of another machine: whether it lives, only its renewals tell. */
+/** A run of another machine: only its renewals show whether it lives. */
 const owner = (runId: string) => ownerOf(runId, { host: `host-of-${runId}` });
 
 const ELSEWHERE = { factsOf: async () => ({}), lifeOf: async () => ({ life: 'unknown' as const }) };
@@ -46,7 +46,7 @@ function scene() {
 }
 
 describe('a lease', () => {
-  it('lasts as long as its run renews it, and is then free at once', async () => {
+  it('lasts as long as its run renews it, and is free immediately after its release', async () => {
     const { clock, leases } = scene();
     await clock.run(async () => {
       const held = await leases().take(owner('one'));
@@ -84,14 +84,14 @@ describe('a lease', () => {
     });
   });
 
-  it('ends by itself when its run dies, and what the dead run still asks is refused', async () => {
+  it('ends by itself when its run dies, and late requests of the dead run are refused', async () => {
     const { clock, place, leases } = scene();
     await clock.run(async () => {
       const held = await leases().take(owner('one'));
       place.isCut = true;
       await clock.sleep(70_000);
       place.isCut = false;
-      // The run that was cut off cannot renew what has ended, unless no other run took it: here one is faster.
+      // The run that was cut off could renew an ended lease only if no other run took it: here one did.
       const next = await leases().take(owner('two'));
       expect(next).toMatchObject({ epoch: held.epoch + 1, takenOverFrom: owner('one') });
       await clock.sleep(2_000);
@@ -114,7 +114,7 @@ describe('a lease', () => {
     });
   });
 
-  it('counts the time for which the machine was suspended', async () => {
+  it('counts the time while the machine was suspended', async () => {
     const { clock, place } = scene();
     await clock.run(async () => {
       let suspendedMs = 0;
@@ -127,7 +127,7 @@ describe('a lease', () => {
     });
   });
 
-  it('is taken by one of many that try at the same time', async () => {
+  it('is taken by exactly one of many that try at the same time', async () => {
     const { clock, leases } = scene();
     await clock.run(async () => {
       const tries = Array.from({ length: 8 }, (_, number) => leases().take(owner(`run-${number}`)));
@@ -139,7 +139,7 @@ describe('a lease', () => {
     });
   });
 
-  it('is removed for the id of its run, and the run then knows', async () => {
+  it('is removed by the id of its run, and the run notices', async () => {
     const { clock, leases } = scene();
     await clock.run(async () => {
       const held = await leases().take(owner('one'));

@@ -1,10 +1,10 @@
 /**
- * The lock of a store that several machines reach: a lease with an epoch. It lasts for a while from its last renewal, which
- * its run repeats in the background, so that a run that died or was cut off frees it by doing nothing. Each new owner has a
- * higher epoch; the store refuses writes that carry an older one.
+ * The lock of a store that several machines reach: a lease with an epoch. It lasts for a while from its last renewal,
+ * which its run repeats in the background, so that the lease of a run that died or was cut off expires. Each new owner
+ * has a higher epoch; the store refuses writes that carry an older one.
  *
- * No clocks are compared. How old a lease is, the server says. Its owner counts from the moment before it sent the renewal,
- * which is never later than the moment at which the server received it, and stops some time before the end.
+ * No clocks are compared. The server reports the age of a lease. Its owner counts from the moment before it sent the
+ * renewal, which is never later than the moment at which the server received it, and stops some time before the end.
  */
 import { z } from 'zod';
 import type { Clock, Ticks } from '../../base/clock.ts';
@@ -19,7 +19,7 @@ export const leaseSchema = z.object({
   ttlMs: z.number().positive(),
   /** Counts the renewals: no two versions of a lease are equal. */
   beat: z.number().int(),
-  /** Absent once the lease was given back. */
+  /** Absent once the lease was released. */
   owner: z
     .object({
       runId: z.string(),
@@ -58,7 +58,7 @@ export interface LeaseDeps {
   /** Like the ticks of the clock, but also counts while the machine is suspended. */
   readonly awake?: () => Ticks;
   readonly ttlMs?: number;
-  /** What this machine knows of processes. */
+  /** What this machine knows about processes. */
   readonly processes?: ProcessKnowledge;
 }
 
@@ -68,7 +68,7 @@ interface HeldLease extends StoreLock {
 }
 
 const TTL_MS = 60_000;
-/** The part of a lease after which it is renewed, and the part of it that must be left for a change to begin. */
+/** The share of a lease after which it is renewed, and the share that must be left for a change to begin. */
 const RENEW_AFTER = 1 / 4;
 const LEAST_LEFT = 1 / 4;
 /** After a renewal that failed. */
@@ -90,7 +90,7 @@ export class Leases {
     return this.#held;
   }
 
-  /** `beforeRelease`: the last work of the store under its lock; what it leaves undone, the next run does. */
+  /** `beforeRelease`: the last work of the store under its lock; the next run does what it leaves undone. */
   async take(owner: LockOwner, beforeRelease?: () => Promise<void>): Promise<HeldLease> {
     const { place, ttlMs = TTL_MS, processes = systemProcesses } = this.#deps;
     for (;;) {
@@ -129,7 +129,7 @@ export class Leases {
     return kept && this.#holderOf(kept);
   }
 
-  /** The epoch still grows: what the run still writes is refused. */
+  /** The epoch still increases: later writes of that run are refused. */
   async unlock(evenOf: LockOwner | undefined): Promise<LockOwner | undefined> {
     const { place } = this.#deps;
     for (;;) {
@@ -143,7 +143,9 @@ export class Leases {
     }
   }
 
-  /** Undefined if the lease was given back. A run of this machine that certainly ended need not be waited for. */
+  /**
+   * Undefined if the lease was released. There is no need to wait for a run of this machine that has certainly ended.
+   */
   async #holderOf({ lease, ageMs }: KeptLease): Promise<LockHolder | undefined> {
     const { owner, ttlMs, process } = lease;
     if (!owner) return undefined;
@@ -188,7 +190,7 @@ class Holding {
     await this.#renewing;
     if (this.#lostTo !== undefined) return;
     const { epoch, ttlMs, beat } = this.#lease;
-    // A lease that cannot be given back ends by itself.
+    // A lease that cannot be released expires.
     await this.#deps.place.replace({ epoch, ttlMs, beat: beat + 1 }, this.#version).catch(() => undefined);
   }
 

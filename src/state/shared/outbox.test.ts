@@ -14,7 +14,7 @@ const RUN = '20260101T000000Z-000001';
 /** A shared store that can stop answering; its lock has an epoch. */
 class Remote extends MemoryStore {
   isDown = false;
-  /** This many lines are still taken. */
+  /** This many lines are still accepted. */
   takes = Number.POSITIVE_INFINITY;
   epoch = 0;
 
@@ -62,7 +62,7 @@ const kinds = async (store: StateStore) => (await readRun(store, RUN)).events.ma
 const WHOLE = ['runStarted', 'stepStarted', 'taskAttached', 'note'];
 
 describe('a run that loses its store', () => {
-  it('says where it keeps what it knows, and does not count as ended', async () => {
+  it('says where it keeps its events, and does not count as ended', async () => {
     const { error, store, remote, local } = await lost();
     expect(error).toMatchObject({ code: 'STATE_UNREACHABLE', message: expect.stringContaining(`outbox/${RUN}.jsonl`) });
     expect(await store.outbox.unsent()).toEqual([{ runId: RUN, events: 2, place: `outbox/${RUN}.jsonl` }]);
@@ -71,7 +71,7 @@ describe('a run that loses its store', () => {
     expect(await local.list()).toEqual([`outbox/${RUN}.jsonl`]);
   });
 
-  it('is known in full to commands of this machine that only look', async () => {
+  it('is known in full to read-only commands of this machine', async () => {
     const { store, remote } = await lost();
     expect(await kinds(store)).toEqual(WHOLE);
     expect(await kinds(remote)).toEqual(['runStarted', 'stepStarted']);
@@ -88,7 +88,7 @@ describe('a run that loses its store', () => {
 });
 
 describe('the next run of the same machine', () => {
-  it('sends what was kept before it does anything else, once', async () => {
+  it('sends the kept events once, before it does anything else', async () => {
     const { store, remote, local } = await lost();
     const lock = await store.lock(owner('two'));
     expect(lock.delivered).toEqual([{ runId: RUN, events: 2, end: 'sent' }]);
@@ -99,7 +99,7 @@ describe('the next run of the same machine', () => {
     expect(await kinds(remote)).toEqual(WHOLE);
   });
 
-  it('sends no line twice if the answer to it was lost, or a delivery died half-way', async () => {
+  it('sends no line twice if its answer was lost, or if a delivery died halfway', async () => {
     const { store, remote } = await lost();
     remote.takes = 1;
     await expect(store.lock(owner('two'))).rejects.toMatchObject({ code: 'STATE_UNREACHABLE' });
@@ -110,7 +110,7 @@ describe('the next run of the same machine', () => {
     expect(await kinds(remote)).toEqual(WHOLE);
   });
 
-  it('drops what was kept if another machine has resumed that run', async () => {
+  it('drops the kept events if another machine has resumed that run', async () => {
     const { store, remote, local, clock } = await lost();
     await new JournalWriter(remote, clock, RUN, (await readRun(remote, RUN)).events).write({
       event: 'runEnded',
@@ -140,7 +140,7 @@ describe('the next run of the same machine', () => {
       async (remote) => remote.append(nameOfJournal(RUN), '{"event":"note"}'),
       'another run wrote to the same journal',
     ],
-  ])('sets aside what was kept if the store has %s', async (_what, change, why) => {
+  ])('sets the kept events aside if the store has %s', async (_what, change, why) => {
     const { store, remote, local } = await lost();
     await change(remote);
     const before = await remote.read(nameOfJournal(RUN));

@@ -1,8 +1,5 @@
 /**
- * What a run knows and its store did not receive: the store stopped answering, refused the run, or gave its lock away. The
- * lines of its journal are kept in the local directory, one file per run. The next run of this machine sends them right after
- * it took the lock, before it does anything else. A run of another machine knows nothing of them; it looks in the cluster,
- * as after any crash, and ends that journal: from then on the lines are history.
+ * Events of a run that its store did not receive, because the store stopped answering, refused the run, or gave its lock to another. The lines of the journal are kept in the local directory, one file per run. The next run of this machine sends them right after it took the lock, before it does anything else. A run of another machine does not have them; it looks in the cluster, as after any crash, and ends that journal: from then on the lines no longer count.
  *
  *     outbox/RUN.jsonl       which state they belong to and after which line they come, then the lines
  *     set-aside/RUN.jsonl    the same, if they belong to another state or to a later one than the store has
@@ -34,7 +31,7 @@ interface Kept extends Unsent {
   readonly lines: readonly string[];
 }
 
-/** What becomes of kept lines. */
+/** What happens to kept lines. */
 type Fate =
   | { readonly end: 'sent'; readonly missing: readonly string[] }
   /** Another run has ended the journal: it found out by looking. */
@@ -60,7 +57,7 @@ export class OutboxStore implements StateStore {
     this.#local = local;
   }
 
-  /** With what waits to be sent: a command that only looks knows it too. */
+  /** Includes what waits to be sent, so that a read-only command has it, too. */
   async read(name: string): Promise<string | undefined> {
     const text = await this.#store.read(name);
     if (name === STATE_FILE) this.#lineage = lineageIn(text);
@@ -134,7 +131,10 @@ export class OutboxStore implements StateStore {
     await this.#store.close?.();
   }
 
-  /** Each file goes when its lines are in the store; a delivery that dies half-way finds the lines that it sent. */
+  /**
+   * Each file is removed when its lines are in the store; after an interrupted delivery, the next one finds the lines
+   * that were sent.
+   */
   async #deliver(lock: StoreLock): Promise<Delivery[]> {
     const deliveries: Delivery[] = [];
     for (const { runId } of await this.#unsent()) {
@@ -158,7 +158,7 @@ export class OutboxStore implements StateStore {
     return deliveries;
   }
 
-  /** A disk that is full as well must not hide what happened first. */
+  /** A full disk must not hide the first error. */
   async #keep(name: string, line: string): Promise<void> {
     try {
       if (!this.#begun.has(name)) {
@@ -194,7 +194,7 @@ export class OutboxStore implements StateStore {
     const file = fileOf(name);
     const text = await this.#local.read(file);
     if (text === undefined) return undefined;
-    // A process that was killed while it kept a line leaves a part of it.
+    // A process that was killed while it wrote a line leaves a part of it.
     const [first = '', ...lines] = text
       .slice(0, text.lastIndexOf('\n') + 1)
       .split('\n')
@@ -216,7 +216,7 @@ interface Stored {
   readonly text: string | undefined;
   /** Of the state in the store. */
   readonly lineage: string | undefined;
-  /** Of the lock that is held now; undefined for those who only look. */
+  /** Of the lock that is held now; undefined for readers. */
   readonly epoch?: number | undefined;
 }
 

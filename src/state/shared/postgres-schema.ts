@@ -1,4 +1,4 @@
-/** The tables of the PostgreSQL store. Each entry brings a database from the version before it to its own. */
+/** The tables of the PostgreSQL store. Each entry migrates a database from the previous version to its own. */
 
 const MIGRATIONS: readonly string[] = [
   `create table leases (
@@ -31,7 +31,7 @@ const MIGRATIONS: readonly string[] = [
 
 export const SCHEMA_VERSION = MIGRATIONS.length;
 
-/** What `migrate` needs of a connection that is inside a transaction. */
+/** What `migrate` needs from a connection that is inside a transaction. */
 interface Queries {
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
 }

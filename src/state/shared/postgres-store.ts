@@ -1,9 +1,9 @@
 /**
- * A store in PostgreSQL: documents as rows with their history, logs as rows in order, and one row per store for its lease.
- * Every write of a run is one statement that also reads the lease, locked against a change: it takes effect only while the
- * lease has the epoch of that run.
+ * A store in PostgreSQL: documents as rows with their history, logs as rows in order, and one row per store for its
+ * lease. Every write of a run is one statement that also reads the lease, locked against a change: it takes effect only
+ * while the lease has the epoch of that run.
  *
- * It depends on nothing that lives in a session of the server, so that a pooler may stand between them.
+ * It depends on no session state of the server, so a connection pooler may be in between.
  */
 import pg, { type Pool, type PoolClient, type PoolConfig } from 'pg';
 import { invariant, ProxwrightError } from '../../base/errors.ts';
@@ -68,8 +68,8 @@ export class PostgresStore implements StateStore {
   }
 
   /**
-   * Replaces a log as well. A repeated statement, however late it arrives, finds its version taken by itself and leaves the
-   * lines alone that were appended since.
+   * Replaces a log as well. A repeated statement, however late it arrives, finds its own version and leaves lines alone
+   * that were appended since.
    */
   async write(name: string, text: string): Promise<void> {
     const version = 1 + (this.#versions.get(name) ?? (await this.#lastVersion(name)));
@@ -178,8 +178,8 @@ export class PostgresStore implements StateStore {
   }
 
   /**
-   * A statement that takes effect only while the lease is held; it selects from `held`, and its parameters begin at $3. A
-   * command that holds no lease, as one that only saves a copy, writes in spite of the lease of another run.
+   * A statement that takes effect only while the lease is held; it selects from `held`, and its parameters begin at $3.
+   * A command without a lease, such as one that only saves a copy, writes despite the lease of another run.
    */
   async #fenced(statement: string, values: readonly unknown[]): Promise<void> {
     const epoch = this.#leases.held?.epoch;
@@ -227,7 +227,7 @@ export class PostgresStore implements StateStore {
             values,
           );
     if (changed.length > 0) return String(next);
-    // Perhaps a first attempt did it, whose answer was lost.
+    // An earlier attempt may have done it, and its answer was lost.
     const now = await this.#readLease();
     return now && now.version === String(next) && JSON.stringify(now.lease) === JSON.stringify(lease)
       ? now.version
@@ -279,7 +279,7 @@ export class PostgresStore implements StateStore {
     if (version > SCHEMA_VERSION) throw storeTooNew(this.#options.shown, version, SCHEMA_VERSION);
     if (version === SCHEMA_VERSION) return;
     const connection: PoolClient = await pool.connect();
-    // The statement under way reports it; without a listener it would end the process.
+    // The current statement reports it; without a listener it would end the process.
     connection.on('error', () => {});
     try {
       await connection.query('begin');
@@ -304,7 +304,7 @@ export class PostgresStore implements StateStore {
     });
   }
 
-  /** 0 without the tables. Asked first, because most users of a database may not create a schema. */
+  /** 0 without the tables. Checked first, because most database users may not create a schema. */
   async #versionOf(pool: Pool): Promise<number> {
     try {
       const { rows } = await pool.query(`select max(version) as version from ${this.#schema}.migrations`);
@@ -323,7 +323,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** As PgBouncer says it, and then closes the connection. */
+/** The message of PgBouncer, which then closes the connection. */
 function isStatementPooling(error: unknown): boolean {
   return error instanceof Error && error.message.includes('statement pooling mode');
 }

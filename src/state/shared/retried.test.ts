@@ -14,7 +14,7 @@ function scene() {
 }
 
 describe('a store that does not answer', () => {
-  it('is given up before the lease of the run may have ended, also if it accepts requests and says nothing', async () => {
+  it('is given up before the lease of the run may have ended, even if it accepts requests and stays silent', async () => {
     const { clock, retries, spent } = scene();
     let attempts = 0;
     const silence = async () => {
@@ -28,7 +28,7 @@ describe('a store that does not answer', () => {
     expect(spent()).toBeLessThan(LEAST_LEASE_MS);
   });
 
-  it('is tried for half a minute if it refuses connections, and forgotten once it answers', async () => {
+  it('is tried for 30 seconds if it refuses connections, and each answer restarts that time', async () => {
     const { clock, retries, spent } = scene();
     const refuse = () => Promise.reject(new Error('connect ECONNREFUSED'));
     await expect(clock.run(() => retries.run(() => true, refuse))).rejects.toMatchObject({ code: 'STATE_UNREACHABLE' });

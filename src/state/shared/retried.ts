@@ -1,4 +1,6 @@
-/** Requests to the server of a shared store: repeated while it does not answer, then given up with an error that says so. */
+/**
+ * Requests to the server of a shared store: retried while it does not answer, then given up with an error that says so.
+ */
 import type { Clock, Ticks } from '../../base/clock.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
@@ -15,14 +17,14 @@ export interface Retried {
 /** The requests of one store. */
 export class Retries {
   readonly #deps: Retried;
-  /** The first failure since the last answer: a server that was given up is not waited for again by every further request. */
+  /** The first failure since the last answer: further requests do not wait again for a server that was given up. */
   #silentSince: Ticks | undefined;
 
   constructor(deps: Retried) {
     this.#deps = deps;
   }
 
-  /** The work must be safe to repeat. `isTransient`: whether an error may be gone at the next attempt. */
+  /** The work must be safe to repeat. `isTransient`: whether the next attempt may succeed. */
   async run<T>(isTransient: (error: unknown) => boolean, work: () => Promise<T>): Promise<T> {
     const { clock, random, shown } = this.#deps;
     const silentMs = this.#silentSince === undefined ? 0 : clock.ticks() - this.#silentSince;
@@ -43,7 +45,7 @@ export class Retries {
       } catch (error) {
         if (error instanceof ProxwrightError) throw error;
         if (!isTransient(error)) throw unusable(shown, error);
-        // An attempt that ended by its own time limit was silence from its beginning.
+        // An attempt that reached its own time limit counts as silence from its start.
         this.#silentSince ??= begun;
         const isOver = clock.ticks() - this.#silentSince > RETRIES.store.budgetMs;
         if (isOver || !(await attempts.again(error))) throw unreachable(shown, error);

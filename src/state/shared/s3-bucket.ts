@@ -49,7 +49,7 @@ class S3Failure extends Error {
   }
 }
 
-/** What a store needs of a bucket. */
+/** What a store needs from a bucket. */
 export type Bucket = Pick<S3Bucket, 'get' | 'put' | 'delete'>;
 
 export class S3Bucket {
@@ -78,8 +78,8 @@ export class S3Bucket {
   }
 
   /**
-   * Returns the tag of the new version, or undefined if the condition does not hold. The text must be one that no other
-   * writer writes: it tells whether a write whose answer was lost took effect.
+   * Returns the tag of the new version, or undefined if the condition does not hold. The text must be unique to this
+   * writer: it shows whether a write whose answer was lost took effect.
    */
   async put(key: string, text: string, condition: Condition): Promise<string | undefined> {
     const header: Record<string, string> =

@@ -6,9 +6,7 @@
  *     objects/…         documents; an object never changes
  *     chains/…/00000001 the lines of a log that a run is writing: one object per append, numbered without a gap
  *
- * A new owner of the lock first writes its epoch into the index, which ends the writing of documents by older runs, then
- * puts a seal at the end of each chain, which ends that of lines: the next number is taken. What was acknowledged before is
- * in front of the seal. Chains become documents when their run ends.
+ * A new owner of the lock first writes its epoch into the index, which stops older runs from writing documents, then puts a seal at the end of each chain, which stops them from writing lines: the next number is taken. Everything acknowledged before is in front of the seal. Chains become documents when their run ends.
  */
 import { z } from 'zod';
 import { invariant, ProxwrightError } from '../../base/errors.ts';
@@ -21,7 +19,7 @@ import type { Bucket, Condition } from './s3-bucket.ts';
 
 export interface S3StoreOptions extends Omit<LeaseDeps, 'place'> {
   readonly bucket: Bucket;
-  /** Where the objects of this stack begin: `proxwright/lab/`. */
+  /** Prefix of the objects of this stack: `proxwright/lab/`. */
   readonly prefix: string;
   readonly shown: string;
   readonly random: Random;
@@ -162,8 +160,8 @@ export class S3Store implements StateStore {
   }
 
   /**
-   * Seals every chain and turns it into a document, so that it is one object for those who read it. The seal itself stays:
-   * the run that wrote the chain may still be about to write its next line.
+   * Seals every chain and turns it into a document, so that it is one object for readers. The seal itself stays: the
+   * run that wrote the chain may still write its next line.
    */
   async #endChains(): Promise<void> {
     const { index } = await this.#readIndex();
@@ -192,7 +190,7 @@ export class S3Store implements StateStore {
     );
   }
 
-  /** Puts an end to a chain and returns its lines. */
+  /** Seals a chain and returns its lines. */
   async #seal(id: string): Promise<readonly string[]> {
     for (;;) {
       const { lines, isSealed } = await this.#readChain(id);
@@ -280,7 +278,7 @@ export class S3Store implements StateStore {
     });
   }
 
-  /** Objects that nothing refers to any more. One that remains costs a little room and nothing else. */
+  /** Objects that nothing refers to any more. A leftover only takes a little space. */
   async #discard(keys: readonly (string | undefined)[]): Promise<void> {
     const gone = keys.filter((key) => key !== undefined);
     await Promise.all(gone.map((key) => this.#options.bucket.delete(`${this.#options.prefix}${key}`).catch(() => {})));

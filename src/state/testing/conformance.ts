@@ -1,4 +1,4 @@
-/** What every store must do, whatever keeps it: the same tests run against each of them. */
+/** What every store must do: the same tests run against each of them. */
 import { hostname } from 'node:os';
 import { expect, it } from 'vitest';
 import type { LockOwner, StateStore } from '../store.ts';
@@ -16,7 +16,10 @@ export const owner = (runId: string, changes: Partial<LockOwner> = {}): LockOwne
 export interface StoreUnderTest {
   /** A store that is empty. */
   create(): StateStore | Promise<StateStore>;
-  /** A second view of the same store, as another process has it; without it, tests of several processes are left out. */
+  /**
+   * A second instance of the same store, as another process would have it; without it, tests of several processes are
+   * left out.
+   */
   another?(): StateStore;
 }
 
@@ -70,7 +73,7 @@ export function keepsTheContract({ create, another }: StoreUnderTest): void {
     expect(await store.holder()).toMatchObject({ life: 'alive' });
   });
 
-  it('is done if exactly that run is named, and the next run can lock', async () => {
+  it('succeeds if it names exactly that run, and the next run can lock', async () => {
     const store = await create();
     await store.lock(owner('one'));
     expect(await store.unlock({ evenOf: owner('one') })).toEqual(owner('one'));
@@ -102,7 +105,7 @@ export function keepsTheContract({ create, another }: StoreUnderTest): void {
     expect(await store.read('runs/1.jsonl')).toBe('third\nfourth\n');
   });
 
-  it.runIf(another)('shows to others what was written, at once', async () => {
+  it.runIf(another)('shows writes to other processes immediately', async () => {
     const store = await create();
     const other = another?.() ?? store;
     const lock = await store.lock(owner('one'));

@@ -1,4 +1,4 @@
-/** What a bad disk makes of a text: copies with one bit flipped, one for each bit. */
+/** Simulates a bad disk: copies of a text with one bit flipped, one for each bit. */
 export function* damagedCopies(text: string): Generator<string> {
   const bytes = Buffer.from(text);
   for (let index = 0; index < bytes.length; index++) {

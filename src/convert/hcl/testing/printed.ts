@@ -1,4 +1,4 @@
-/** A file printed from its tree: every node in its place, and between them only what is no node. */
+/** Prints a file from its tree: every node in its place, and between them only text without nodes. */
 import { type Body, childrenOf, type Expression, type Item, type Span } from '../syntax.ts';
 
 /** White space, comments, punctuation, names and operators: what stands between nodes. */

@@ -1,4 +1,7 @@
-/** What the state of a configuration knows of its resources: their instances in every use of a module, with their ids. */
+/**
+ * What the state of a configuration records about its resources: their instances in every use of a module, with their
+ * ids.
+ */
 import { attributeOf, blocksOf, textOf } from '../../hcl/syntax.ts';
 import type { Value } from '../../stack/value.ts';
 import type { StateResource } from '../../state.ts';
@@ -18,7 +21,7 @@ interface Use {
   readonly address: string;
 }
 
-/** A module that uses itself would never end. */
+/** Limits a module that uses itself. */
 const MAX_DEPTH = 20;
 
 export class KnownState {
