@@ -34,7 +34,7 @@ export function keeperOf(kept: Address): Address {
   return kept.replace(/^kept\./, 'vm.') as Address; // the same name with another beginning
 }
 
-/** `replaced.web` of `vm.web`: the old VM, while the new one is made beside it. */
+/** `replaced.web` of `vm.web`: the old VM of a create-first replacement. */
 export function replacedAddress(vm: Address): Address {
   return vm.replace(/^vm\./, 'replaced.') as Address; // the same name with another beginning
 }

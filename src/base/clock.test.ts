@@ -98,10 +98,10 @@ describe('a scaled clock', () => {
     expect(real.now() - VIRTUAL_START).toBe(2_000);
   });
 
-  it('stands still while the process is not running, and every limit leaves work its time', async () => {
+  it('pauses while the process is not running, so that time limits stay fair', async () => {
     const virtual = new VirtualClock();
     let stalledMs = 0;
-    // A machine that lets the process sleep for a second whenever it waits for the next beat.
+    // A machine that suspends the process for a second whenever it waits for the next tick.
     const stalling: Clock = {
       now: () => virtual.now() + stalledMs,
       ticks: () => virtual.ticks() + stalledMs,

@@ -1,6 +1,6 @@
 /**
- * Time. Everything that needs "now" or a pause uses a `Clock`, so that tests control time. There are two readings: the time
- * of day, which an administrator or NTP can set while a run is under way, and ticks, which only ever count up.
+ * Time. Everything that needs "now" or a pause uses a `Clock`, so that tests control time. There are two readings: the
+ * time of day, which an administrator or NTP can set during a run, and ticks, which only count up.
  */
 import { canceled, isCanceled, type ProxwrightError } from './errors.ts';
 
@@ -62,7 +62,7 @@ export function orCanceled<T>(work: Promise<T>, signal?: AbortSignal): Promise<T
 /** The longest possible timer; longer waits use several. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** How often a scaled clock looks at the time while something waits, and the most that counts between two looks. */
+/** How often a scaled clock reads the time while something waits, and the most that counts between two readings. */
 const BEAT_MS = 10;
 const LONGEST_STEP_MS = 40;
 
@@ -115,8 +115,8 @@ export function scaledClock(clock: Clock, speed: number): Clock {
 }
 
 /**
- * The time of day as it was at the call, moved on by ticks. For the stamps of one run: their differences stay true even if
- * the time of day is set while the run is under way.
+ * The time of day at the call, advanced by ticks. For the timestamps of one run: their differences stay correct even if
+ * the time of day is set during the run.
  */
 export function steadyTime(clock: Clock): () => Instant {
   const offset = clock.now() - clock.ticks();

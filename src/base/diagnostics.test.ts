@@ -15,7 +15,7 @@ function missing(address: string, part: Partial<Diagnostic> = {}): Diagnostic {
 const web = (count: number) => Array.from({ length: count }, (_, n) => missing(`vm.web[${n + 1}]`));
 
 describe('the same problem of many VMs', () => {
-  it('is one, which names the first and counts the others', () => {
+  it('becomes one, which names the first and counts the others', () => {
     const folded = foldDiagnostics(web(50));
     expect(folded.map(formatDiagnostic)).toEqual([
       [

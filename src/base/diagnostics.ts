@@ -1,6 +1,6 @@
 /**
- * The shape of every problem and warning in the terminal, in JSON and in the plugin protocol. Each front door renders it
- * its own way; `formatDiagnostic` is the plain-text form that they share.
+ * The shape of every problem and warning in the terminal, in JSON and in the plugin protocol. Each front end renders it
+ * in its own way; `formatDiagnostic` is the plain-text form that they share.
  */
 import type { Hint } from './hint.ts';
 
@@ -22,9 +22,9 @@ export interface Where {
   readonly upid?: string;
 }
 
-/** What programs need of a problem, so that they never parse its text. The detail says the same for people. */
+/** The facts of a problem for programs, so that they never parse its text. The detail says the same for people. */
 export interface Facts {
-  /** The server's own words. */
+  /** The message of the server. */
   readonly serverSaid?: string;
   /** The last lines in the log of the task that failed. */
   readonly taskLog?: readonly string[];
@@ -50,7 +50,7 @@ export interface Diagnostic {
   readonly cause?: Diagnostic;
 }
 
-/** The facts of a problem, or of what caused it. */
+/** The facts of a problem, or of its cause. */
 export function factsOf({ facts, cause }: Pick<Diagnostic, 'facts' | 'cause'>): Facts {
   return facts ?? (cause ? factsOf(cause) : {});
 }

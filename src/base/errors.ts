@@ -6,7 +6,7 @@
 import { type Diagnostic, type Facts, formatDiagnostic, type Where } from './diagnostics.ts';
 import { type Hint, toHint } from './hint.ts';
 
-/** Who has to act. */
+/** Which party has to act. */
 export type ErrorFamily =
   | 'spec'
   | 'connect'
@@ -98,7 +98,7 @@ const CODES = {
   CONFIG_CHANGED: { family: 'conflict', summary: 'Configuration changed meanwhile' },
   DATA_KEPT: { family: 'conflict', summary: 'Disks are marked as kept' },
   VOLUME_LEFT: { family: 'conflict', summary: 'Volume left behind' },
-  // hook: a program of this machine
+  // hook: a program on this machine
   HOOK_FAILED: { family: 'hook', summary: 'Hook failed' },
   HOOK_UNKNOWN: { family: 'conflict', summary: 'Hook may have run' },
   // ready: the VM exists but did not become ready
@@ -236,7 +236,7 @@ export function isCanceled(error: unknown): error is ProxwrightError<'CANCELED'>
   return hasCode(error, 'CANCELED');
 }
 
-/** Any thrown value as a `Diagnostic`, so that no front door prints a stack trace. */
+/** Any thrown value as a `Diagnostic`, so that no front end prints a stack trace. */
 export function toDiagnostic(thrown: unknown): Diagnostic {
   if (thrown instanceof ProxwrightError) return thrown.diagnostic;
   const said = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,6 +1,6 @@
 /**
- * What to do next, as data. A hint is text; the settings and commands in it are also values, so that a front door with
- * another language (HCL, `terraform …`) renders them its own way instead of parsing the text.
+ * What to do next, as data. A hint is text; the settings and commands in it are also values, so that a front end with
+ * another language (HCL, `terraform …`) renders them in its own way instead of parsing the text.
  */
 
 import { redact, type Secret } from './secret.ts';
@@ -66,7 +66,7 @@ export interface Hint {
   readonly run?: readonly (Command & Span)[];
 }
 
-/** How a front door writes the settings and commands of a hint. */
+/** How a front end writes the settings and commands of a hint. */
 export interface HintLanguage {
   readonly setting: (setting: Setting) => string;
   readonly command: (command: Command) => string;
@@ -110,7 +110,7 @@ export function toHint(given: Hint | string): Hint {
   return typeof given === 'string' ? { text: given } : given;
 }
 
-/** The text of a hint in the language of another front door. */
+/** The text of a hint in the language of another front end. */
 export function hintIn(language: HintLanguage, given: Hint): string {
   return piecesOf(given)
     .map((piece) => (typeof piece === 'string' ? piece : written(piece, language)))

@@ -15,7 +15,7 @@ export class Limiter {
     this.#limit = Math.max(1, limit);
   }
 
-  /** `atMost`: instead of the limit, for a caller that allows fewer or more beside itself. */
+  /** `atMost`: instead of the limit, for a caller that allows fewer or more concurrent ones. */
   async run<T>(work: () => Promise<T>, signal?: AbortSignal, atMost = this.#limit): Promise<T> {
     await this.#enter(Math.max(1, atMost), signal);
     try {
@@ -25,7 +25,7 @@ export class Limiter {
     }
   }
 
-  /** Starts at once, however many run already; the others wait as if it had been admitted. */
+  /** Starts immediately, however many are running; the others wait as if it had been admitted. */
   async runAtOnce<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     throwIfCanceled(signal);
     const leave = this.occupy();
@@ -36,7 +36,7 @@ export class Limiter {
     }
   }
 
-  /** Counts as one more that runs, however many run already, until the returned function is called. */
+  /** Counts as one more running function, however many are running, until the returned function is called. */
   occupy(): () => void {
     this.#active++;
     let isOver = false;
@@ -63,7 +63,7 @@ export class Limiter {
       };
       const onAbort = () => {
         this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
-        // It may have been the one that the others waited for.
+        // The others may have waited for this one.
         this.#admitNext();
         reject(canceledBy(signal));
       };

@@ -1,4 +1,4 @@
-/** Log messages of the inner layers. Front doors decide which levels to show, and how. */
+/** Log messages of the inner layers. Front ends decide which levels to show, and how. */
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -1,4 +1,7 @@
-/** Programs of this machine: the fifth door beside clock, random, network and store. Simulations record instead of running. */
+/**
+ * Programs on this machine: the fifth interface, after clock, random, network and store. Simulations record instead of
+ * running.
+ */
 
 export interface Program {
   /** The program and its arguments; no shell reads them. */
@@ -7,7 +10,7 @@ export interface Program {
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Hears every line of both outputs, without its end, when it is written. */
+  /** Receives every line of both outputs, without its line break, when it is written. */
   readonly onLine: (line: string) => void;
 }
 
@@ -20,6 +23,6 @@ export type ProgramEnd =
   | { readonly kind: 'not-started'; readonly reason: string };
 
 export interface Processes {
-  /** Resolves once the program has ended; rejects only with `Canceled`, once it has been ended. */
+  /** Resolves once the program has ended; rejects only with `Canceled`, after it was stopped. */
   run(program: Program): Promise<ProgramEnd>;
 }

@@ -18,7 +18,10 @@ export interface RetryPolicy {
   /** The pause after the first failure; it doubles with each one. */
   readonly firstMs: number;
   readonly maxMs: number;
-  /** From the first failure to the last attempt. What the first attempt did before it failed was work, not waiting. */
+  /**
+   * From the first failure to the last attempt. The work of the first attempt before it failed does not count as
+   * waiting.
+   */
   readonly budgetMs: number;
   /** The random part of a pause, so that several callers do not retry at the same time. */
   readonly spread: number;
@@ -74,7 +77,7 @@ export const RETRIES = {
   },
   /** Observing a file in a storage again, for the same reasons. */
   fileRound: { name: 'fileRound', counts: isUnsettled, attempts: 6, budgetMs: UNBOUNDED, ...AT_ONCE },
-  /** An HA rule before the HA manager has written down its nodes, which it does some seconds after the first resource. */
+  /** An HA rule before the HA manager has recorded its nodes, which it does some seconds after the first resource. */
   haManager: {
     name: 'haManager',
     counts: (error) => hasCode(error, 'PARAMETER_REJECTED'),

@@ -1,4 +1,4 @@
-/** Values that must never be printed, and how they are kept out of text that others wrote. */
+/** Values that must never be printed, and how they are kept out of foreign text. */
 
 const MASK = '•••';
 
@@ -39,12 +39,12 @@ export function redact(text: string, secrets: Iterable<Secret>): string {
   return result;
 }
 
-/** Shorter values are not looked for in text of others: removing every `1` would make it unreadable. */
+/** Shorter values are not searched for in foreign text: removing every `1` would make it unreadable. */
 const SHORTEST = 4;
 
 /**
- * Every secret that a process has read. All sinks share one: what they write contains none of them, no matter who wrote the
- * text. It grows while the process works.
+ * Every secret that a process has read. All sinks share one: what they write contains none of them, whatever the source
+ * of the text. It grows while the process works.
  */
 export class KnownSecrets implements Iterable<Secret> {
   readonly #byValue = new Map<string, Secret>();
@@ -94,7 +94,7 @@ function withoutSecret(text: string, secret: Secret): string {
   return found.reduce((result, pattern) => result.replace(pattern, MASK), text);
 }
 
-/** A secret file can have any size; of a long text no server repeats parts character by character. */
+/** A secret file can have any size; no server repeats parts of a long text character by character. */
 const LONGEST_SPELLED = 1024;
 /** Shorter lines of a secret file say nothing, such as `users:`. */
 const SHORTEST_LINE = 8;

@@ -1,6 +1,6 @@
 /**
- * Paths of a simulator's server that Proxmox does not have: what it says about itself, and the ports of its guests. The
- * network of simulated guests exists nowhere else, so that only the simulator can say which port answers.
+ * Paths of a simulator's server that Proxmox does not have: its self-description, and the ports of its guests. The
+ * network of simulated guests exists nowhere else, so only the simulator can say which port answers.
  */
 export const SIMULATOR_PATH = '/proxwright-simulator';
 

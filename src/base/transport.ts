@@ -38,7 +38,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   /** The time from the first byte sent to the last byte received. */
   readonly timeoutMs?: number | undefined;
-  /** A response that another caller got at most this long ago will do, if the transport keeps responses. */
+  /** A response that another caller got at most this long ago is good enough, if the transport keeps responses. */
   readonly maxAgeMs?: number | undefined;
   /** Called when the connection is open, right before the first byte is sent; if it throws, nothing is sent. */
   readonly beforeSend?: (() => void) | undefined;

@@ -22,7 +22,7 @@ export class VirtualClock implements Clock {
   readonly #start: Instant;
   #ticks: Ticks = 0;
   #order = 0;
-  /** What is waited for outside, each without its result. */
+  /** Pending external waits, each without its result. */
   readonly #outside = new Set<Promise<unknown>>();
 
   constructor(start: Instant = VIRTUAL_START) {
@@ -58,7 +58,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** Waits for something real, as the answer of a server: the virtual time stands still meanwhile. */
+  /** Waits for something real, such as the answer of a server: the virtual time does not advance meanwhile. */
   async outside<T>(work: () => Promise<T>): Promise<T> {
     const working = work();
     const ended = working.catch(() => {});

@@ -71,8 +71,8 @@ export interface Pve {
   /** Creating a handle sends no request. */
   node(name: string): NodeHandle;
   /**
-   * For requests that must follow each other closely, such as a check and the change that relies on it: none of them queues
-   * behind requests of others. Pass the given options to each.
+   * For requests that must follow each other closely, such as a check and the change that relies on it: none of them
+   * queues behind other requests. Pass the given options to each.
    */
   inOneSlot<T>(work: (options: CallOptions) => Promise<T>, signal?: AbortSignal): Promise<T>;
   close(): Promise<void>;

@@ -51,7 +51,7 @@ describe('a request', () => {
     expect(transport.requests[2]?.body).toBe('command=%2Fbin%2Fecho&command=a%20b');
   });
 
-  it('that changes something is not sent once its run may change nothing; a read still is', async () => {
+  it('that changes something is not sent once its run has lost the lock; a read still is', async () => {
     const { clock, pve, transport } = testClient(() => ok({ release: '9.2', version: '9.2.11', repoid: 'x' }));
     await clock.run(async () => {
       await pve.authenticate();
@@ -280,7 +280,7 @@ describe('a retry', () => {
     expect(sent(client)).toBe(1);
   });
 
-  it('says of a stopped change that it may have taken effect', async () => {
+  it('says that a stopped change may have taken effect', async () => {
     const client = testClient(throwing(canceled()));
     const error = await errorOf(client.clock, () => vm(client).clone({ newid: 102 }));
     expect(error).toMatchObject({ code: 'CANCELED' });

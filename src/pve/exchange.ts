@@ -34,7 +34,9 @@ export interface CallOptions {
   readonly attempts?: number | undefined;
   /** Set by `Pve.inOneSlot`: the caller already holds a slot of the concurrency limit. */
   readonly inSlot?: true | undefined;
-  /** An answer that another caller got at most this long ago will do; only clients that share reads keep answers. */
+  /**
+   * An answer that another caller got at most this long ago is good enough; only clients that share reads keep answers.
+   */
   readonly maxAgeMs?: number | undefined;
   /** Reports the bytes of an upload that were sent; starts at 0 for each attempt. */
   readonly onSent?: ((sentBytes: number) => void) | undefined;

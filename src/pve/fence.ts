@@ -1,11 +1,11 @@
 /**
- * Whether this process may still change the cluster. A run sets the question, which fails once it has lost the lock of its
- * state; it is asked for every request that changes something, at the latest possible moment.
+ * Whether this process may still change the cluster. A run sets a check that fails once it has lost the lock of its
+ * state; it runs before every request that changes something, at the latest possible moment.
  */
 export class Fence {
   #assertAllowed: () => void = () => {};
 
-  /** Until the next call; the question must be cheap, because it is asked right before bytes are sent. */
+  /** Valid until the next call; the check must be cheap, because it runs right before bytes are sent. */
   guardedBy(assertAllowed: () => void): void {
     this.#assertAllowed = assertAllowed;
   }

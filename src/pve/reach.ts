@@ -1,7 +1,7 @@
 /**
- * Whether the server answers. One object for all requests of a client, because one outage is one story: it is said once,
- * within seconds, with the moment until which the client tries again; every request that was under way then gives up at the
- * same moment. A node that the server cannot reach (595, 596) counts on its own.
+ * Whether the server answers. One object for all requests of a client, because one outage is one message: it appears
+ * once, within seconds, with the time until which the client retries; every pending request then gives up at the same
+ * moment. A node that the server cannot reach (595, 596) counts separately.
  */
 import type { Clock, Instant, Ticks } from '../base/clock.ts';
 import { ProxwrightError } from '../base/errors.ts';
@@ -51,7 +51,7 @@ export class Reach {
   }
 
   /**
-   * Runs work that is under way on the server and must not end with the first lost connection: until it is over, every
+   * Runs work that continues on the server and must not end with the first lost connection: until it is done, every
    * request waits for the server for up to `patienceMs`. Elsewhere a request fails after a few attempts.
    */
   async duringRun<T>(patienceMs: number, work: () => Promise<T>): Promise<T> {
@@ -64,7 +64,7 @@ export class Reach {
     }
   }
 
-  /** Call when a request is sent. Returns what to call when it has ended, in whichever way. */
+  /** Call when a request is sent. Returns a function to call when it has ended, successfully or not. */
   expectAnswer(kind: keyof typeof SILENCE_MS): () => void {
     if (this.#runs === 0) return () => {};
     const { clock } = this.#deps;
@@ -89,7 +89,8 @@ export class Reach {
 
   failed(failure: TransportFailure, sentAt: Ticks): void {
     if (failure.kind === 'certificate' || failure.kind === 'malformed') return;
-    // The server has answered another request since: that this one was lost says nothing about the time after that answer.
+    // The server has answered another request since: the loss of this one says nothing about the time after that
+    // answer.
     const isOld = (this.#lastAnswer ?? sentAt) > sentAt;
     this.#lost(SERVER, isOld ? this.#deps.clock.ticks() : sentAt, failure.message);
   }
@@ -97,7 +98,7 @@ export class Reach {
   /** For one request or action: its attempts, each after a pause. */
   patience(signal: AbortSignal | undefined): Patience {
     const { clock } = this.#deps;
-    // Where only this request fails while others are answered, no outage lasts; so the pauses have a limit as well.
+    // If only this request fails while others are answered, no outage lasts, so the pauses have a limit as well.
     let pausedMs = 0;
     return {
       again: async (error) => {
@@ -116,14 +117,14 @@ export class Reach {
     return this.#pauseMs(error) !== undefined;
   }
 
-  /** Whether a lost connection is waited out by the request itself. */
+  /** Whether the request itself waits until the connection returns. */
   isWaitedFor(error: ProxwrightError): boolean {
     return this.#runs > 0 && this.#lastAnswer !== undefined && error.cause instanceof TransportFailure;
   }
 
   #pauseMs(error: unknown): number | undefined {
     const outage = this.#outages.get(keyOf(error));
-    // A server that never answered may be the wrong one: nothing is under way there.
+    // A server that never answered may be the wrong one: no work of ours runs there.
     if (!outage || this.#lastAnswer === undefined) return undefined;
     const { firstMs, maxMs } = RETRIES.reach;
     const lostMs = this.#deps.clock.ticks() - outage.since;

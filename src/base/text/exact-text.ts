@@ -3,7 +3,7 @@
 /** Everything that leaves no mark on paper, except the blank between words. */
 const INVISIBLE = /[\p{C}\p{Z}]/gu;
 
-/** The text as it is, or in quotes with escapes (`"a\r\nb "`) where a reader could not see all of it. */
+/** The text as it is, or in quotes with escapes (`"a\r\nb "`) if parts of it are invisible. */
 export function exactText(text: string): string {
   const isPlain = text !== '' && text === text.trim() && !/ {2}/.test(text) && !hidden(text);
   return isPlain ? text : quotedText(text);

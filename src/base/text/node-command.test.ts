@@ -7,7 +7,7 @@ import { NODE_COMMANDS, nodeCommand, removeRemains, setUuid } from './node-comma
 
 const FACTS = { ...apiOf('8.4'), ...apiOf('9.2') };
 
-/** Each command with the endpoint behind it, and its words that the endpoint does not take. */
+/** Each command with the endpoint behind it, and its words that the endpoint does not accept. */
 const AGAINST_THE_API = Object.entries(NODE_COMMANDS).flatMap(([name, row]) => {
   if (!('endpoint' in row)) return [];
   const { endpoint, args, options } = row;
@@ -17,7 +17,7 @@ const AGAINST_THE_API = Object.entries(NODE_COMMANDS).flatMap(([name, row]) => {
 });
 
 describe('the commands for a node', () => {
-  it.each(AGAINST_THE_API)('$name takes only what $endpoint takes', ({ isKnown, unknown }) => {
+  it.each(AGAINST_THE_API)('$name uses only parameters that $endpoint accepts', ({ isKnown, unknown }) => {
     expect({ isKnown, unknown }).toEqual({ isKnown: true, unknown: [] });
   });
 

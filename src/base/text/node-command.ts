@@ -1,13 +1,14 @@
 /**
- * Commands that a message tells the reader to run on a node of Proxmox. Every one of them is built here: the table says which
- * commands and options exist, and every word is quoted for a shell. `node-command.test.ts` holds the table against the API.
+ * Commands that messages tell the reader to run on a Proxmox node. All of them are built here: the table says which
+ * commands and options exist, and every word is quoted for a shell. `node-command.test.ts` compares the table with the
+ * API.
  */
 import { shellQuoted, shellWord } from './shell.ts';
 
 interface CommandRow {
   /** The endpoint behind the command, where there is one: `DELETE /nodes/{node}/qemu/{vmid}`. */
   readonly endpoint?: string;
-  /** Of the parameters in its place on the command line. */
+  /** Positional parameters of the command line. */
   readonly args: readonly string[];
   /** `any`: every parameter of the endpoint. */
   readonly options: readonly string[] | 'any';
@@ -96,19 +97,19 @@ function wordsOf(value: Value | undefined, quoted: (text: string) => string): re
 }
 
 /**
- * Removes a VM that Proxmox did not finish creating or destroying. Its configuration does not name the disk yet that was being
- * copied, so volumes that only its id marks go too.
+ * Removes a VM that Proxmox did not finish creating or destroying. Its configuration does not name the disk that was
+ * being copied yet, so volumes that only carry its id are removed, too.
  */
 export function removeRemains(vmid: number | string): string {
   const destroy = nodeCommand('qm destroy', [vmid], { purge: 1, 'destroy-unreferenced-disks': 1 });
   return `${nodeCommand('qm unlock', [vmid])} && ${destroy}`;
 }
 
-/** Gives a VM the uuid that it lacks, beside what its SMBIOS table has. */
+/** Gives a VM the uuid that it lacks, and keeps the rest of its SMBIOS table. */
 export function setUuid(vmid: number, smbios1: string | undefined): string {
   const others = smbios1 ? shellWord(`${smbios1},`) : '';
   return nodeCommand('qm set', [vmid], { smbios1: { shell: `${others}uuid=$(uuidgen)` } });
 }
 
-/** Where a message does not know who asks. */
+/** Placeholders for messages that do not know the user and token. */
 export const GRANTEES = { users: 'USER@REALM', tokens: 'USER@REALM!TOKEN' } as const;

@@ -1,5 +1,5 @@
 /**
- * Text from a server, a guest or a file on its way to a person. Such text can move the cursor, change the title of a
+ * Text from a server, a guest or a file that is shown to a person. Such text can move the cursor, change the title of a
  * terminal or reverse the order of what is read. The sinks show those characters instead of sending them.
  */
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ok, testClient } from '../testing/client.ts';
 
-it('reads HA rules with their lists in one order', async () => {
+it('reads HA rules with sorted lists', async () => {
   const rows = [
     {
       rule: 'apart',
@@ -28,7 +28,7 @@ it('reads HA rules with their lists in one order', async () => {
   ]);
 });
 
-it('writes HA rules as the server takes them: lists with commas, and the type in every change', async () => {
+it('writes HA rules as the server expects them: lists with commas, and the type in every change', async () => {
   const { clock, pve, transport } = testClient(() => ok(null));
   const resources = ['vm:101', 'vm:102'];
   await clock.run(async () => {

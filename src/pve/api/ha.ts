@@ -1,4 +1,4 @@
-/** `/cluster/ha`: the guests that the HA manager keeps running, and what says where: rules, or groups before Proxmox VE 9. */
+/** `/cluster/ha`: the guests that the HA manager keeps running, and where: rules, or groups before Proxmox VE 9. */
 import { z } from 'zod';
 import type { CallOptions } from '../exchange.ts';
 import { apiPath } from '../path.ts';
@@ -93,8 +93,8 @@ export interface HaRuleParams {
 }
 
 /**
- * `/cluster/ha/rules`: which nodes HA resources run on, and which of them stay together or apart. Since 9.0. The order in
- * which the server lists rules means nothing.
+ * `/cluster/ha/rules`: which nodes HA resources run on, and which of them stay together or apart. Since 9.0. The order
+ * in which the server lists rules has no meaning.
  */
 export class HaRules {
   readonly #api: Api;

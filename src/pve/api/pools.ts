@@ -32,8 +32,8 @@ export class Pools {
   }
 
   /**
-   * With its members. An unknown pool fails with `NOT_FOUND`. Proxmox VE 8.0 has no nested pools, takes the name in the path
-   * only, and asks for Pool.Audit.
+   * With its members. An unknown pool fails with `NOT_FOUND`. Proxmox VE 8.0 has no nested pools, takes the name in the
+   * path only, and requires Pool.Audit.
    */
   async get(poolid: string, options?: CallOptions): Promise<Pool | undefined> {
     try {

@@ -81,7 +81,7 @@ describe('a status', () => {
   it.each([
     [595, 'nothing was done'],
     [596, 'may still be running'],
-  ])('%i says of a change that %s', (status, words) => {
+  ])('%i says for a change that %s', (status, words) => {
     expect(detailOf(bare(status, 'Something'), CHANGE)).toContain(words);
   });
 });
@@ -95,7 +95,7 @@ describe('a message', () => {
     expect(isNotFound(error, 'guest')).toBe(false);
   });
 
-  it('about one parameter that say what it is about count more than those that only reject', () => {
+  it('about one parameter that have a known meaning take precedence over plain rejections', () => {
     const response = refused(400, 'Parameter verification failed.', {
       boot: "invalid bootorder: device 'scsi9' does not exist'",
       disk: "disk 'scsi9' does not exist",
@@ -103,7 +103,7 @@ describe('a message', () => {
     expect(codes(response)).toEqual(['NOT_FOUND', 'NOT_FOUND']);
   });
 
-  it('about a parameter that is not known leaves the general error', () => {
+  it('about a parameter with an unknown message keeps the general error', () => {
     const response = refused(400, 'Parameter verification failed.', { vmid: 'invalid format' });
     expect(codes(response)).toEqual(['PARAMETER_REJECTED', 'PARAMETER_REJECTED']);
     expect(detailOf(response)).toBe('The server answered 400: "Parameter verification failed."\nvmid: invalid format');
@@ -191,7 +191,7 @@ describe('a response that cannot be read', () => {
   });
 });
 
-describe('what a caller may conclude', () => {
+describe('the conclusions of a caller', () => {
   const of = (status: number, reason = 'Something', context = CHANGE) =>
     errorFromResponse(context, bare(status, reason));
   const cut = (delivered: TransportFailure['delivered'], context: RequestContext) =>

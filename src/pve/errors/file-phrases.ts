@@ -6,7 +6,7 @@ export const FILE_PHRASES: readonly Phrase[] = [
     code: 'FILE_DIFFERS',
     pattern: exact("checksum mismatch: got '[0-9a-f]*' != expect '[0-9a-fA-F]*', aborting"),
     sample: "checksum mismatch: got '1f' != expect '2e', aborting",
-    source: 'pve-common Tools.pm download_file_from_url, of a file that is there already',
+    source: 'pve-common Tools.pm download_file_from_url, for a file that already exists',
   },
   {
     code: 'CHECKSUM_MISMATCH',
@@ -73,7 +73,7 @@ export const FILE_PHRASES: readonly Phrase[] = [
     pattern: exact("qemu-img: Could not open '[^']+/images/[0-9]+/[^']+': "),
     sample: "qemu-img: Could not open '/var/lib/vz/images/100/vm-100-disk-0.qcow2': Permission denied",
     source: 'pve-storage Storage/Plugin.pm list_images, which asks qemu-img about every disk of a directory',
-    hint: 'Proxmox cannot read this disk of a VM, and therefore lists nothing of its storage. On the node, see what `qemu-img info` says of the file.',
+    hint: 'Proxmox cannot read this disk of a VM, and therefore lists nothing of its storage. On the node, see what `qemu-img info` says about the file.',
   },
   {
     code: 'IMAGE_REFUSED',

@@ -1,6 +1,6 @@
 /**
- * What each phrase is taken for. A code decides whether a request is sent again, waited for or given up, so the table is
- * stated a second time here, by what the server says; and what people read about a phrase must be there.
+ * The meaning of each phrase. A code decides whether a request is retried, awaited or given up, so this states the
+ * table a second time, by the messages of the server; and every phrase must have its texts for users.
  */
 import { describe, expect, it } from 'vitest';
 import { toHint } from '../../base/hint.ts';
@@ -98,7 +98,7 @@ describe('a phrase', () => {
     expect([code, subject].filter((each) => each !== undefined).join(' ')).toBe(meaning);
   });
 
-  it('has its meaning stated here, whichever it is', () => {
+  it('is listed here with its meaning', () => {
     const stated = new Set(MEANINGS.map(([text]) => findPhrase(text)));
     expect(PHRASES.filter((phrase) => !stated.has(phrase))).toEqual([]);
   });
@@ -133,12 +133,12 @@ describe('what the server puts in front of a phrase', () => {
     'scsi0 - ',
     'import failed: ',
     'clone failed: unable to create VM 101 - ',
-  ])('is passed over: %j', (prefix) => {
+  ])('is skipped: %j', (prefix) => {
     expect(findPhrase(`${prefix}VM is locked (backup)`)?.code).toBe('GUEST_LOCKED');
   });
 
   it.each(['the hook said: ', '700 ', 'xscsi0 - ', 'unable to create VM x - '])(
-    'is not just anything: %j',
+    'must be a known prefix: %j',
     (prefix) => {
       expect(findPhrase(`${prefix}VM is locked (backup)`)).toBeUndefined();
     },

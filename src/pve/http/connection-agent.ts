@@ -112,7 +112,8 @@ function connectVerified(target: TlsTarget): Promise<Connection> {
         ALPNProtocols: ['http/1.1'],
         ...(isIP(target.host) === 0 && { servername: target.host }),
         ...(target.trust.kind === 'ca' && { ca: target.trust.pem }),
-        // No issuer counts, so Node does not have to read the public ones, which takes longer than the connection.
+        // With a pinned fingerprint no issuer counts, so Node does not have to read the public ones, which takes longer
+        // than the connection.
         ...(target.trust.kind === 'fingerprint' && { ca: [] }),
         // The certificate is verified below. If Node rejected it, it would be gone by the time of the error, and the
         // message could not show the fingerprint that the user has to compare.

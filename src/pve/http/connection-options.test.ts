@@ -64,7 +64,7 @@ describe('a token', () => {
     ['deploy@pve!ci=', 'is empty'],
     ['deploy@pve!ci=a b', 'not a UUID'],
     [`=${SECRET}`, 'has no realm'],
-    // As a backup server writes it, and with a stray sign behind it.
+    // In the form of a backup server, and with a trailing character.
     [`deploy@pve!ci:${SECRET}`, 'no "="'],
     [`deploy@pve!ci:${SECRET}=`, 'is malformed'],
     [`${SECRET}=deploy@pve!ci`, 'has no realm'],

@@ -191,7 +191,7 @@ describe('connections', () => {
     expect(IDLE_MS).toBeLessThan(5_000);
   });
 
-  it('never exceed their number, however many requests wait', async () => {
+  it('never exceed their limit, however many requests wait', async () => {
     const server = await serve((_, response) => setTimeout(() => response.end('{}'), 5));
     const transport = connect(server.port, { maxConnections: 3 });
     await Promise.all(Array.from({ length: 20 }, () => transport.send(GET)));
@@ -281,7 +281,7 @@ describe('a request that was given up', () => {
   it.each([
     ['because no answer came in time', () => ({ timeoutMs: 50 })],
     ['because the run was canceled', () => ({ signal: AbortSignal.timeout(50) })],
-  ])('%s takes its connection with it, so that no byte of it is delivered later', async (_, options) => {
+  ])('%s resets its connection, so that no byte of it is delivered later', async (_, options) => {
     const server = await serve((_request, response, index) => index === 0 && response.end('{}'));
     const transport = connect(server.port);
     await transport.send(GET);

@@ -73,7 +73,7 @@ export class Session {
     } catch (thrown) {
       if (!isRefusal(thrown)) throw thrown;
       if (!ticket) throw this.#remember(thrown);
-      // A 401 means that nothing was carried out, so the same request may go out again, once.
+      // A 401 means that nothing was executed, so the same request may be sent again, once.
       if (this.#ticket === ticket) this.#ticket = undefined;
       const fresh = await this.#currentTicket(options);
       return this.#deps.exchange.send(call, this.#identity(fresh), options);

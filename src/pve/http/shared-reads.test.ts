@@ -50,7 +50,7 @@ describe('shared reads', () => {
     expect(sent).toEqual([`GET ${changed.target}`]);
   });
 
-  it('ask for what a caller accepts of another cache as well', async () => {
+  it('pass the accepted age on to the cache below', async () => {
     const { sent, transport } = counting();
     const below = shareReads(transport, clock, 0);
     const shared = shareReads(below, clock, 1000);

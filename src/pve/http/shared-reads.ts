@@ -9,7 +9,7 @@ import type { Transport, WireRequest, WireResponse } from '../../base/transport.
 export interface SharedReads extends Transport {
   /** Empties the cache; pending responses are not cached either. */
   forget(): void;
-  /** Forgets which guests there are. */
+  /** Forgets the lists of guests. */
   forgetGuests(): void;
 }
 
@@ -19,7 +19,7 @@ const GUEST = /\/nodes\/[^/]+\/qemu\/\d+/;
 
 export function shareReads(transport: Transport, clock: Clock, maxAgeMs: number): SharedReads {
   let reads = new Map<string, { readonly answer: Promise<WireResponse>; readonly at: number }>();
-  /** What is known of a guest does not outlive a change to it. */
+  /** A change to a guest removes its cached answers. */
   const changing = async (request: WireRequest, send: () => Promise<WireResponse>): Promise<WireResponse> => {
     const guest = GUEST.exec(request.target)?.[0];
     const forgetGuest = () => {

@@ -16,7 +16,7 @@ const GROWTH = 1.4;
 const NEWS_SHARE = 0.5;
 const SHORTEST_NEWS_MS = 2_000;
 const LONGEST_NEWS_MS = 15_000;
-/** The end of a copy that began late, told by one report, is a guess: trusted only if it is this near. */
+/** The end of a copy that began late, estimated from one report, is a guess: trusted only if it is this near. */
 const NEAR_MS = 3_000;
 /** What follows the copy that reports its progress: small disks, the configuration, the lock. */
 const TAIL_SHARE = 0.018;
@@ -115,7 +115,10 @@ export class TaskPace {
     this.#isLate = true;
   }
 
-  /** What the task reports about itself counts more than what others took. The copy of a further disk begins late too. */
+  /**
+   * The progress of the task itself counts more than the durations of others. The copy of a further disk begins late,
+   * too.
+   */
   progressed(fraction: number): void {
     const now = this.#clock.ticks();
     if (fraction <= 0 || (this.#lateCopy && fraction === this.#lastFraction)) return;
@@ -142,7 +145,7 @@ export class TaskPace {
     if (aheadMs > 0) {
       this.#lastPauseMs = undefined;
       const newsMs = this.#newsMs();
-      // A poll shortly before the end would tell little.
+      // A poll shortly before the end would say little.
       const isLast = aheadMs < 1.5 * newsMs;
       this.#expectsEnd = isLast && this.#isFounded;
       return Math.max(SHORTEST_PAUSE_MS, isLast ? aheadMs : newsMs);

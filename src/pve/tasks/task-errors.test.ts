@@ -81,7 +81,7 @@ describe('an aborted migration', () => {
     expect(taskFailed(context, 'migration aborted', log).code).toBe('TASK_FAILED');
   });
 
-  it('explains no other failure', () => {
+  it('does not explain another failure', () => {
     expect(taskFailed(context, 'it broke', [aborted('VM is locked (backup)')]).code).toBe('TASK_FAILED');
   });
 });

@@ -136,7 +136,7 @@ describe('the next poll', () => {
     });
   });
 
-  it('does not judge the clone of a template by the clone of another', async () => {
+  it('does not estimate the clone of one template from the clone of another', async () => {
     const { times, wait } = scene({ answers: [...polls(3), ...polls(1)], upid: upidOf('qmclone', '9000') });
     await wait();
     await wait({}, upidOf('qmclone', '9001'));
@@ -155,7 +155,7 @@ describe('the next poll', () => {
     expect(times).toEqual([250, 500, 750]);
   });
 
-  it('comes soon if a copy began late: its first report tells little, the second its speed', async () => {
+  it('comes soon if a copy began late: only its second report shows its speed', async () => {
     const lock = "trying to acquire cfs lock 'storage-nfs' ...";
     const news = [[lock], [], [], [percent(10)], [percent(60)]];
     const { times, wait } = scene({ answers: polls(6), news });
@@ -193,7 +193,7 @@ describe('a task that should have ended', () => {
     const { wait, targets } = scene({ answers: [running, running, () => stopped('OK')], news: [[percent(10)]] });
     await wait({ onProgress: () => {} });
     const kinds = targets.map((target) => /\/(log|status)/.exec(target)?.[1]);
-    // Progress, then the end that was expected too early, then both: the log tells nothing new.
+    // Progress, then the end that was expected too early, then both: the log has nothing new.
     expect(kinds).toEqual(['log', 'status', 'log', 'status']);
   });
 
@@ -262,7 +262,7 @@ describe('a response', () => {
     expect(times).toHaveLength(1);
   });
 
-  it('that makes our own code fail does not count as trouble of the server', async () => {
+  it('that makes our own code fail does not count as a server problem', async () => {
     const defect = new TypeError('a defect of ours');
     const { wait } = scene({
       answers: [

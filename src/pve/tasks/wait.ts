@@ -253,7 +253,7 @@ class Watch {
    */
   async #hasProgressed(): Promise<boolean> {
     const { onProgress } = this.#options;
-    // What was expected to end is asked about its end.
+    // Ask for the status of a task that should have ended.
     if (!onProgress || this.#pace.expectsEnd) return false;
     const news = await linesAfter(this.#tasks, this.context.upid, this.#linesSeen, this.#logOptions());
     this.#linesSeen += news.length;
@@ -305,8 +305,9 @@ export interface PollLimits {
 export const DEFAULT_POLL_LIMITS: PollLimits = { inFlight: 4, perSecond: 20 };
 
 /**
- * Spreads the status polls of all tasks that one client waits for, so that a hundred tasks load the server no more than a few
- * do: so many in any one second. Tasks that end together are noticed together. The task that has waited longest is polled first.
+ * Spreads the status polls of all tasks that one client waits for, so that a hundred tasks load the server no more than
+ * a few do: a fixed number in any one second. Tasks that end together are noticed together. The task that has waited
+ * longest is polled first.
  */
 export class PollLimiter {
   readonly #clock: Clock;

@@ -67,7 +67,7 @@ describe('parseProperty', () => {
     ['a repeated sub-key', 'local:8,ssd=1,ssd=1', 'duplicate key in comma-separated list property: ssd'],
     ['two bare values', 'local:8,local:9', 'duplicate key in comma-separated list property: file'],
     [
-      'an alias beside its proper name',
+      'an alias together with its proper name',
       'file=local:8,volume=local:9',
       'duplicate key in comma-separated list property: file',
     ],

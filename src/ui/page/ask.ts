@@ -1,4 +1,4 @@
-/** Asks the server of the page, and keeps what a view has learned until it is asked again. */
+/** Requests data from the page's server, and caches it for a view until the next request. */
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Done } from '../server/simulated.ts';
 import type { Answer, ViewName, ViewValues } from '../server/source.ts';
@@ -31,7 +31,7 @@ export function useView<Name extends ViewName>(stack: string, name: Name): Asked
   return { answer, isBusy, again };
 }
 
-/** What the server sends whenever it has changed. A lost connection is opened again by the browser. */
+/** Subscribes to changes. The browser reopens a lost connection. */
 export function useLive<Value>(path: string): { readonly value: Value | undefined; readonly isLost: boolean } {
   const [value, setValue] = useState<Value>();
   const [isLost, setLost] = useState(false);
@@ -45,7 +45,7 @@ export function useLive<Value>(path: string): { readonly value: Value | undefine
   return { value, isLost };
 }
 
-/** Asks the simulator to do something; the live view shows that it was done. */
+/** Sends an action to the simulator; the live view shows the result. */
 export function useAct() {
   const [problem, setProblem] = useState<string>();
   const act = async (path: string, sent: unknown): Promise<void> => {

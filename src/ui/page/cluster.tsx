@@ -1,4 +1,4 @@
-/** The cluster: a card for each node, the VMs of the stack in front, the guests of others grey. */
+/** The cluster: a card for each node, the VMs of the stack first, other guests grey. */
 import type { ComponentChildren } from 'preact';
 import { groupAddress } from '../../base/address.ts';
 import { groupedBy, rangesOf } from '../../base/values/groups.ts';

@@ -24,7 +24,7 @@ export interface Bar {
   readonly toMs: number;
   readonly outcome: StepRecord['outcome'];
   readonly isCritical: boolean;
-  /** Everything the journal has about it, the words of the server included. */
+  /** Everything the journal has about it, including messages of the server. */
   readonly words: string;
 }
 
@@ -80,7 +80,7 @@ const KIND_OF_LABEL: Readonly<Partial<Record<ReturnType<typeof labelOf>, BarKind
   hook: 'hook',
 };
 
-/** `now` is where steps that have not ended are drawn to; by default the last thing that the run recorded. */
+/** Steps that have not ended are drawn up to `now`; by default up to the last event of the run. */
 export function chartOf(run: RunRecord, now?: number): Chart {
   const start = Date.parse(run.startedAt ?? run.steps[0]?.startedAt ?? '') || 0;
   const since = (at: string) => Math.max(0, Date.parse(at) - start);

@@ -1,7 +1,7 @@
 /**
- * The critical path of a run: the chain of steps that decided when it ended. It is followed backwards from the step that
- * ended last. A step follows the one of its resource before it, or a resource that it had to wait for. Where a longer gap
- * remains, it had to wait for its turn: then it follows the step whose end came right before its start. Pure.
+ * The critical path of a run: the chain of steps that decided when it ended. It is traced backwards from the step that
+ * ended last. A step follows the previous step of its resource, or a resource that it had to wait for. If a longer gap
+ * remains, it waited for its turn: then it follows the step that ended right before its start. Pure.
  */
 import { groupedBy } from '../../base/values/groups.ts';
 import { nameOfStep } from '../../engine/record/run-moments.ts';

@@ -1,4 +1,4 @@
-/** Text on its way into HTML or SVG. Texts of a server are hostile: every one of them passes through here. Pure. */
+/** Escapes text for HTML or SVG. Texts from a server may be hostile: every one of them passes through here. Pure. */
 import { visibleText } from '../../base/text/safe-text.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -9,7 +9,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Control characters become visible as well: XML does not allow them, whatever their spelling. */
+/** Control characters become visible as well: XML does not allow them in any form. */
 export function escaped(text: string): string {
   return visibleText(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

@@ -1,4 +1,6 @@
-/** The colours of the timeline, for light and dark: as a style sheet that stands in the picture, in a report or beside a page. */
+/**
+ * The colours of the timeline, for light and dark: as a style sheet inside the picture, in a report or next to a page.
+ */
 import type { BarKind } from './chart.ts';
 
 interface Palette {

@@ -61,7 +61,7 @@ const TWO: Story = [
 ];
 
 describe('the timeline', () => {
-  it('has a row for each resource and a bar for each step, with what was waited for', () => {
+  it('has a row for each resource and a bar for each step and each wait', () => {
     const chart = chartOf(runOf(TWO, [], { 'vm.web': ['vm.db'] }));
     expect(chart.rows.map(({ address }) => address)).toEqual(['vm.db', 'vm.web', 'vm.aside']);
     const web = chart.rows[1]?.bars.map(({ kind, label, fromMs, toMs }) => [kind, label, fromMs / 1000, toMs / 1000]);
@@ -72,7 +72,7 @@ describe('the timeline', () => {
     ]);
   });
 
-  it('follows the critical path through the resource that was waited for', () => {
+  it('follows the critical path through the awaited resource', () => {
     const { path } = chartOf(runOf(TWO, [], { 'vm.web': ['vm.db'] }));
     expect(path.map(({ address, name, follows }) => `${address} ${name} ${follows}`)).toEqual([
       'vm.db clone start',
@@ -82,12 +82,12 @@ describe('the timeline', () => {
     ]);
   });
 
-  it('infers a turn where the plan named no resource', () => {
+  it('infers a turn if the plan named no resource', () => {
     const { path } = chartOf(runOf(TWO));
     expect(path.map(({ follows }) => follows)).toEqual(['start', 'step', 'turn', 'step']);
   });
 
-  it('hatches a wait for a lock and marks the retry, with the words of the server', () => {
+  it('hatches a wait for a lock and marks the retry, with the message of the server', () => {
     const note: RunEvent = {
       event: 'note',
       at: at(2),
@@ -124,7 +124,7 @@ describe('the timeline', () => {
     expect(chart.rows[0]?.bars[0]).toMatchObject({ fromMs: 1_000, toMs: 9_000, outcome: 'open' });
   });
 
-  it('lays a prediction over the run, and names both durations', () => {
+  it('draws a prediction over the run, and names both durations', () => {
     const run = runOf(TWO);
     const prediction = chartOf(runOf(TWO.map(([address, action, from, to]) => [address, action, from / 2, to / 2])));
     const svg = drawTimeline(chartOf(run), { prediction });
@@ -152,7 +152,7 @@ describe('hostile texts', () => {
   it.each([
     ['the picture', (run: RunRecord) => drawTimeline(chartOf(run))],
     ['the report', (run: RunRecord) => renderReport({ stack: HOSTILE, run })],
-  ])('cannot leave their place in %s', (_, draw) => {
+  ])('cannot break out of their place in %s', (_, draw) => {
     const text = draw(runOf([[`vm.${HOSTILE}`, 'clone', 0, 3, HOSTILE]]));
     expect(text).not.toMatch(/<img|<\/script|onerror=alert\(1\)>"/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not be there
@@ -161,7 +161,7 @@ describe('hostile texts', () => {
     expect(text).toContain('\\x1b[31m');
   });
 
-  it('allow the report no script and nothing from elsewhere', () => {
+  it('allow the report neither scripts nor external content', () => {
     const text = renderReport({ stack: 'lab', run: runOf(TWO) });
     expect(text).toMatch(/content="default-src 'none'; style-src 'sha256-[\w+/=]+'"/);
     expect(text).not.toMatch(/<script|<link|\bstyle="|src=|url\((?!#)/);

@@ -1,6 +1,6 @@
 /**
- * Draws a chart as SVG: time to the right, a row for each resource. A second chart, a prediction, is laid over it as outlines.
- * The picture says nothing that the tables beside it do not say. Pure; it runs in a browser as well.
+ * Draws a chart as SVG: time to the right, a row for each resource. A second chart, a prediction, is drawn over it as
+ * outlines. The picture contains nothing that the tables next to it do not have. Pure; it also runs in a browser.
  */
 import { counted, printDuration } from '../../base/values/units.ts';
 import type { Bar, BarKind, Chart, Mark, Row } from './chart.ts';
@@ -8,14 +8,14 @@ import { escaped, fitting } from './markup.ts';
 import { timelineStyle } from './style.ts';
 
 export interface TimelineOptions {
-  /** Laid over the run: what was expected of it. */
+  /** A prediction, drawn over the run. */
   readonly prediction?: Chart | undefined;
-  /** Off where the page has the style sheet: a strict page allows no style in its markup. */
+  /** Off if the page has the style sheet: a strict page allows no style in its markup. */
   readonly hasStyle?: boolean;
   /** Unique among the pictures of one page. */
   readonly id?: string;
   readonly width?: number;
-  /** In place of "apply, run ID". */
+  /** Instead of "apply, run ID". */
   readonly title?: string;
 }
 
@@ -161,11 +161,11 @@ function head(chart: Chart, options: TimelineOptions, layout: Layout): string {
   return parts.join('');
 }
 
-/** Of waits the outline and the hatching, of work the filled bar. */
+/** Outline and hatching for waits, a filled bar for work. */
 function bar(id: string, kind: BarKind, x: number, y: number, width: number, height: number, extra = ''): string {
   const box = `x="${round(x)}" y="${round(y)}" width="${round(Math.max(1, width))}" height="${height}" rx="2"`;
   if (!HATCHED.includes(kind)) return `<rect class="pw-${kind}${extra}" ${box} stroke="none"/>`;
-  // A lock is waited for in the middle of a step: its hatching must not mix with the bar below.
+  // A wait for a lock is inside a step: its hatching must not mix with the bar below.
   const paper = kind === 'lock' ? `<rect class="pw-paper" ${box}/>` : '';
   return `${paper}<rect class="pw-${kind}${extra}" ${box} fill-opacity=".12" stroke-opacity=".55"/><rect ${box} fill="url(#${id}-${kind})" opacity=".38"/>`;
 }
@@ -244,7 +244,7 @@ function drawMark({ kind, atMs, words }: Mark, y: number, { x, rowHeight }: Layo
   return `<g><title>${escaped(words)}</title>${shape}</g>`;
 }
 
-/** Along the lower edge of the bars, and from row to row where one had to wait for another. */
+/** Along the lower edge of the bars, and from row to row if one had to wait for another. */
 function path({ path: chain }: Chart, rows: readonly Row[], { x, y, rowHeight }: Layout): string {
   const rowOf = new Map(rows.map(({ address }, at) => [address, at]));
   const line = (address: string) => round(y(rowOf.get(address) ?? 0) + rowHeight - 3);

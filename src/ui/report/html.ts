@@ -1,5 +1,5 @@
 /**
- * The report of a run as one HTML file that needs nothing else: the timeline, what failed and why, what was waited for, the
+ * The report of a run as one HTML file that needs nothing else: the timeline, failures with their reasons, waits, the
  * critical path, and every step in a table. It has no script and loads nothing; its policy allows neither. Pure.
  */
 import { createHash } from 'node:crypto';
@@ -15,9 +15,9 @@ import { REPORT_STYLE } from './style.ts';
 export interface ReportInput {
   readonly stack: string;
   readonly run: RunRecord;
-  /** What was expected of the run. */
+  /** The prediction of the run. */
   readonly prediction?: RunRecord | undefined;
-  /** Until when a run that has not ended is drawn. */
+  /** The end of the picture for a run that has not ended. */
   readonly now?: number | undefined;
 }
 

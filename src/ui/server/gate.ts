@@ -1,8 +1,8 @@
 /**
- * Who may ask the page's server. The link in the terminal holds a token that works once and is exchanged for a cookie. Every
- * other request needs the cookie. Host and Origin must be ours: a page of another site, also one whose name was made to point
- * at this machine, gets nothing. A request that acts must say that it comes from our page: browsers always send Origin with it,
- * and its content type is one that no form of another site can send.
+ * Which requests the page's server answers. The link in the terminal holds a token that works once and is exchanged for
+ * a cookie. Every other request needs the cookie. Host and Origin must be ours: a page of another site, even one whose
+ * DNS name points to this machine, gets nothing. A request that acts must prove that it comes from our page: browsers
+ * always send Origin with it, and its content type is one that no form of another site can send.
  */
 import { timingSafeEqual } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 /**
- * Serves a page on a loopback address: its files, the data that its routes give, and what it watches. Who is answered is
- * decided by the gate. A page acts only if its routes have an `act`.
+ * Serves a page on a loopback address: its files, the data of its routes, and its live updates. The gate decides which
+ * requests are answered. A page acts only if its routes have an `act`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,7 +36,7 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
-/** What a path is answered with; undefined if there is nothing. */
+/** The response to a path; undefined if there is none. */
 export type Reply =
   | { readonly kind: 'json'; readonly value: unknown }
   /** A page of its own, with its style inside. */
@@ -53,7 +53,7 @@ export interface Look {
 export interface PageRoutes {
   /** The parts of the path, decoded. */
   show(parts: readonly string[]): Promise<Reply | undefined>;
-  /** For a page that may act: what was sent is not checked yet. */
+  /** For a page that may act: the input is not checked yet. */
   act?(parts: readonly string[], sent: unknown): Promise<Reply | undefined>;
 }
 
@@ -212,7 +212,7 @@ const LOOK_MS = 500;
 /** A page that reads more slowly than this misses values in between; it always gets the newest one in the end. */
 const MOST_UNREAD_BYTES = 4_000_000;
 
-/** Pages that watch: each is told the newest value whenever it has changed. */
+/** Pages that watch: each receives the newest value whenever it has changed. */
 class Watchers {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;

@@ -1,6 +1,6 @@
 /**
- * The page of stacks, read-only. It looks at what is recorded and asks the cluster; it takes no lock and writes nothing, so
- * that a run is neither slowed nor failed by a page that watches it.
+ * The page of stacks, read-only. It reads the recorded state and the cluster; it takes no lock and writes nothing, so a
+ * page that watches a run can neither slow it down nor make it fail.
  */
 import { type PageServer, type Reply, type ServeDeps, serveRoutes } from './serve.ts';
 import { type PageSource, VIEWS } from './source.ts';
@@ -31,7 +31,7 @@ async function shown(
 
 const json = (value: unknown): Reply => ({ kind: 'json', value });
 
-/** The newest state of the newest run, whenever its journal has grown; null while there is none. */
+/** The current state of the newest run, whenever its journal has grown; null if there is none. */
 function live(stack: string, source: PageSource): Reply {
   return {
     kind: 'live',

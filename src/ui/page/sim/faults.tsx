@@ -1,4 +1,4 @@
-/** The faults: rules that are on or off, a form that adds one, and what has struck. */
+/** The faults: rules that are on or off, a form that adds one, and the faults that occurred. */
 import { useEffect, useState } from 'preact/hooks';
 import type { FaultKindView, SimulatedFault, SimulatedView } from '../../server/simulated.ts';
 import { ask, useAct } from '../ask.ts';

@@ -1,4 +1,4 @@
-/** The tasks of the cluster, the newest first, and the log of the chosen one while it grows. */
+/** The tasks of the cluster, the newest first, and the log of the selected one, live. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { printDuration } from '../../../base/values/units.ts';
 import type { SimulatedTask, SimulatedView } from '../../server/simulated.ts';
@@ -61,7 +61,7 @@ function Row({ task, isChosen }: { task: SimulatedTask; isChosen: boolean }) {
 function Log({ task: { upid, type, id, lines } }: { task: SimulatedTask }) {
   const [log, setLog] = useState<readonly string[]>([]);
   const end = useRef<HTMLSpanElement>(null);
-  // The end of a log says what became of the task.
+  // The end of a log shows how the task ended.
   useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [log]);
   useEffect(() => {
     let isShown = true;
