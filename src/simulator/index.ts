@@ -38,7 +38,7 @@ export { madeUpChecksums, WELL_KNOWN_URLS } from './world/well-known-downloads.t
 export type { World } from './world/world.ts';
 export type { WorldFile } from './world/world-file.ts';
 
-/** One host `vmhost` with storage and bridges and nothing on them: no VM, no template, no image. */
+/** One host `vmhost` with empty storage and bridges: no VM, no template, no image. */
 export function bareWorld(options: { readonly now?: Instant } = {}): World {
   return buildWorld(BARE_WORLD, { now: options.now ?? VIRTUAL_START, file: 'bare' });
 }
@@ -53,7 +53,7 @@ export function recordedWorld(options: { readonly now?: Instant } = {}): World {
   return buildWorld(RECORDED_WORLD, { now: options.now ?? VIRTUAL_START, file: 'recorded' });
 }
 
-/** The built-in world of that name; undefined where there is none. */
+/** The built-in world of that name; undefined if there is none. */
 export function builtInWorld(name: string, options: { readonly now?: Instant } = {}): World | undefined {
   return BUILT_IN_WORLDS.get(name)?.(options);
 }
@@ -62,12 +62,12 @@ export function builtInWorldNames(): string[] {
   return [...BUILT_IN_WORLDS.keys()];
 }
 
-/** Two nodes with storage, templates and documented credentials: what `proxwright sim` serves unless told otherwise. */
+/** Two nodes with storage, templates and documented credentials: what `proxwright sim` serves by default. */
 export function defaultWorld(options: { readonly now?: Instant } = {}): World {
   return buildWorld(DEFAULT_WORLD, { now: options.now ?? VIRTUAL_START, file: 'default' });
 }
 
-/** For other tools: they open SSH to the address that the API reports, and must not leave this machine because of us. */
+/** For other tools, which open SSH to the address that the API reports: it must stay on this machine. */
 function recordedOnLoopback(options: { readonly now?: Instant } = {}): World {
   const nodes = Object.entries(RECORDED_WORLD.nodes).map(([name, node], index) => {
     const address = `127.10.0.1${index + 1}`;

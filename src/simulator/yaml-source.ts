@@ -1,10 +1,10 @@
-/** Text in YAML (or JSON, which is YAML too) with the positions of its values, so that complaints can point at a line. */
+/** Text in YAML (or JSON, which is YAML too) with the positions of its values, so that problems can point at a line. */
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
 import { ProxwrightError } from '../base/errors.ts';
 
 export interface YamlSource {
   readonly value: unknown;
-  /** Of a value or, failing that, of the nearest thing around it. `key` asks for the key instead of its value. */
+  /** Of a value or, if it has none, of its nearest parent. `key`: of the key instead of its value. */
   position(path: readonly PropertyKey[], options?: { readonly key?: boolean }): Position | undefined;
 }
 

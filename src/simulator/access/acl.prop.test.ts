@@ -1,4 +1,4 @@
-/** Laws of the evaluation, on random lists of users, groups, tokens and pools. */
+/** Properties of the evaluation, on random lists of users, groups, tokens and pools. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { testRuntime } from '../testing/access.ts';
@@ -74,7 +74,7 @@ describe('the access control list', () => {
     );
   });
 
-  it('does not depend on the order in which entries were made, and removing one undoes making it', () => {
+  it('does not depend on the order of entries, and removing an entry undoes adding it', () => {
     const all = (world: World) =>
       PATHS.map((path) => Object.fromEntries([...permissionsOn(world, 'u@pve', path)].sort()));
     fc.assert(

@@ -35,7 +35,7 @@ function addEntry(entry: Omit<AclEntry, 'propagate'> & { propagate?: boolean }):
 }
 
 describe('evaluating the access control list', () => {
-  it('hands a propagating entry down and keeps the others on their path', () => {
+  it('passes a propagating entry down and keeps the others on their path', () => {
     grant(runtime, USER, '/vms', ['VM.Audit']);
     grant(runtime, USER, '/storage', ['Datastore.Audit'], false);
     expect(on(USER, '/vms/4711')).toEqual({ 'VM.Audit': 1 });
@@ -44,7 +44,7 @@ describe('evaluating the access control list', () => {
     expect(on(USER, '/')).toEqual({});
   });
 
-  it('lets a deeper level replace what comes from above, also by an entry that does not propagate', () => {
+  it('lets a deeper level replace what is inherited, even by an entry that does not propagate', () => {
     grant(runtime, USER, '/', ['VM.Audit', 'VM.Clone']);
     grant(runtime, USER, '/vms/100', ['VM.PowerMgmt'], false);
     expect(on(USER, '/vms/100')).toEqual({ 'VM.PowerMgmt': 0 });
@@ -68,14 +68,14 @@ describe('evaluating the access control list', () => {
     expect(on(USER, '/vms/100')).toEqual({ 'SDN.Audit': 1, 'SDN.Use': 1 });
   });
 
-  it('lets groups on a deeper level beat the user above', () => {
+  it('lets groups on a deeper level override the user above', () => {
     grant(runtime, USER, '/', ['Sys.Audit']);
     addGroup('a');
     addEntry({ path: '/vms', kind: 'group', ugid: 'a', role: 'PVETemplateUser' });
     expect(on(USER, '/vms/100')).toEqual({ 'VM.Audit': 1, 'VM.Clone': 1 });
   });
 
-  it('cancels everything beside NoAccess', () => {
+  it('cancels every other role next to NoAccess', () => {
     grant(runtime, USER, '/vms', ['VM.Audit']);
     addEntry({ path: '/vms', kind: 'user', ugid: USER, role: 'NoAccess' });
     expect(on(USER, '/vms/100')).toEqual({});
@@ -87,7 +87,7 @@ describe('evaluating the access control list', () => {
     expect(privilegeTest(runtime.world, 'root@pam', undefined)('Sys.Modify')).toBe(true);
   });
 
-  it('gives a token without separation what its user has, also that of root', () => {
+  it('gives a token without separation what its user has, even for root', () => {
     grant(runtime, USER, '/vms', ['VM.Audit']);
     addToken(false);
     expect(on(TOKEN, '/vms/100')).toEqual({ 'VM.Audit': 1 });
@@ -102,7 +102,7 @@ describe('evaluating the access control list', () => {
     expect(on(TOKEN, '/vms')).toEqual({ 'VM.Audit': 0 });
   });
 
-  it('asks only the token of root@pam for its own entries when it is separated', () => {
+  it('checks only the entries of the token itself if a token of root@pam is separated', () => {
     const token = runtime.world.access.tokens.get('root@pam!test');
     if (token) token.privsep = true;
     expect(on('root@pam!test', '/vms/100')).toEqual({});
@@ -140,7 +140,7 @@ describe('rights through pools', () => {
     expect(on(USER, '/vms/9000')).toEqual({ 'VM.Audit': 1 });
   });
 
-  it('counts from the moment a member joins or leaves', () => {
+  it('takes effect as soon as a member joins or leaves', () => {
     grant(runtime, USER, '/pool/team', ['VM.Audit']);
     const mayAudit = () => privilegeTest(runtime.world, USER, '/vms/9000')('VM.Audit');
     expect(mayAudit()).toBe(false);
@@ -163,7 +163,7 @@ describe('rights through pools', () => {
 });
 
 describe('the list as it changes', () => {
-  it('lists the paths of all entries, the ones between and pool members', () => {
+  it('lists the paths of all entries, their parents and pool members', () => {
     grant(runtime, USER, '/sdn/zones/localnetwork/vmbr0', ['SDN.Use']);
     const paths = notablePaths(runtime.world);
     expect(paths).toContain('/sdn/zones/localnetwork');
@@ -184,7 +184,7 @@ describe('the list as it changes', () => {
     expect(on(USER, '/vms/1000')).toEqual({ 'VM.Audit': 1 });
   });
 
-  it('notices entries that were put into the list without it', () => {
+  it('notices entries that were added without its functions', () => {
     grant(runtime, USER, '/nodes', []);
     expect(on(USER, '/vms')).toEqual({});
     runtime.world.access.acl.push({

@@ -1,23 +1,23 @@
 /**
- * Evaluates the access control list: who may do what on which path. The list is arranged as a tree of paths, so that a check
- * costs a few lookups however long the list is. Only the arrangement is cached: a change of a role, group, token or pool
- * counts from the next check on. The functions here that change the list keep its tree in step; a list that other code has
- * changed is arranged again.
+ * Evaluates the access control list: who may do what on which path. The list is kept as a tree of paths, so that a
+ * check costs a few lookups, however long the list is. Only the tree is cached: a change of a role, group, token or
+ * pool counts from the next check on. The functions here that change the list update its tree; if other code has
+ * changed the list, the tree is built again.
  */
 import type { AccessState, AclEntry, World } from '../world/world.ts';
 import { levelsOf, parseTokenName, ROOT } from './names.ts';
 import { ADMINISTRATOR, NO_ACCESS } from './privileges.ts';
 
-/** Whether a grant reaches below its path. Being there at all is the grant. */
+/** Whether a grant propagates below its path. The entry itself is the grant. */
 export type Propagate = 0 | 1;
 type Grants = ReadonlyMap<string, Propagate>;
 
 /**
- * The roles a user or token has on a path by the list itself, pools left aside.
+ * The roles that a user or token has on a path from the list itself, without pools.
  *
  * Rule [source AC AccessControl.pm roles]: level by level from the root; entries of the token or user beat those of
- * groups; a level with any applicable entry replaces everything from above; an entry that does not propagate applies
- * on its own path only; NoAccess cancels whatever stands beside it.
+ * groups; a level with any applicable entry replaces everything from above; an entry that does not propagate applies on
+ * its own path only; NoAccess cancels every other role.
  */
 export function rolesOnPath(world: World, authid: string, path: string): Grants {
   const token = parseTokenName(authid);

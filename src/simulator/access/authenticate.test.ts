@@ -34,11 +34,11 @@ describe('logging in with a token', () => {
     expect(login({ authorization }).ok).toBe(true);
   });
 
-  it('does not take a token of root@pam for root', () => {
+  it('does not treat a token of root@pam as root', () => {
     expect(login(token('root@pam!test'))).toMatchObject({ ok: true, caller: { isRoot: false } });
   });
 
-  it('says the same of a wrong secret, an unknown token, an unknown user and a shapeless text', () => {
+  it('gives the same answer for a wrong secret, an unknown token, an unknown user and malformed text', () => {
     expect(login(token('root@pam!test', 'wrong'))).toEqual(failed);
     expect(login(token('root@pam!nosuch', 'x'))).toEqual(failed);
     expect(login(token('ghost@pve!tok', 'x'))).toEqual(failed);
@@ -97,13 +97,13 @@ describe('logging in with a ticket', () => {
 });
 
 describe('exceptions from the login', () => {
-  it('leaves the login form open to the world', () => {
+  it('allows the login form without credentials', () => {
     expect(login({}, 'POST', '/access/ticket')).toMatchObject({ ok: true, caller: { authid: '' } });
     expect(login({}, 'GET', '/access/domains').ok).toBe(true);
     expect(login({}, 'GET', '/access/users').ok).toBe(false);
   });
 
-  it('asks an upload for its privilege instead of the CSRF token', () => {
+  it('checks the privilege of an upload instead of the CSRF token', () => {
     const path = '/nodes/pve1/storage/local/upload';
     grant(runtime, 'up@pve', '/storage/local', ['Datastore.AllocateTemplate']);
     grant(runtime, 'down@pve', '/storage/local', ['Datastore.Audit']);

@@ -26,7 +26,7 @@ type Login =
   /** 401 is answered without a body. */
   | { readonly ok: false; readonly status: 401; readonly reason: string };
 
-/** The caller of the few endpoints that ask for no login. */
+/** The caller of the few endpoints that need no login. */
 export const ANONYMOUS: Caller = { userid: '', tokenid: undefined, authid: '', isRoot: false };
 
 /** Rule [source PM HTTPServer.pm auth_handler]: these are open to the world, and credentials sent there are not read. */
@@ -91,7 +91,7 @@ function authValue(header: string | undefined, name: string): string | undefined
   return value ? unescapeBytes(value) : undefined;
 }
 
-/** Unlike `decodeURIComponent` this lets a stray percent sign stand. */
+/** Unlike `decodeURIComponent` this keeps a stray percent sign. */
 function unescapeBytes(text: string): string {
   return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -40,7 +40,7 @@ describe('declared permissions', () => {
     expect(refusal('PUT /nodes/{node}/qemu/{vmid}/config', { vmid: '100' })).toBeUndefined();
   });
 
-  it('says nothing more when all ways of an "or" are closed', () => {
+  it('gives no details when every alternative of an "or" fails', () => {
     grant(runtime, USER, '/vms/9000', ['VM.Clone']);
     const clone = (params: RawParams) => refusal('POST /nodes/{node}/qemu/{vmid}/clone', { vmid: '9000', ...params });
     expect(clone({ newid: '200' })).toBe('403 Permission check failed');
@@ -50,27 +50,27 @@ describe('declared permissions', () => {
     expect(clone({ newid: '200' })).toBe('403 Permission check failed');
   });
 
-  it('prints a path that cannot be as nothing', () => {
+  it('prints an impossible path as empty', () => {
     expect(refusal('POST /pools', { poolid: 'bad name' }, 'root@pam!test')).toBe(
       '403 Permission check failed (, Pool.Allocate)',
     );
   });
 
-  it('lets a login of root@pam pass, but not its token, where nothing is declared', () => {
+  it('allows a login of root@pam, but not its token, if nothing is declared', () => {
     expect(refusalOf(() => checkPermissions(runtime.world, callerOf('root@pam'), {}, {}))).toBeUndefined();
     expect(refusalOf(() => checkPermissions(runtime.world, callerOf('root@pam!test'), {}, {}))).toBe(
       '403 Permission check failed (user != root@pam)',
     );
   });
 
-  it('knows who may come without a login', () => {
+  it('knows which calls need no login', () => {
     expect(refusalOf(() => checkPermissions(runtime.world, ANONYMOUS, { user: 'world' }, {}))).toBeUndefined();
     expect(refusalOf(() => checkPermissions(runtime.world, ANONYMOUS, { user: 'all' }, {}))).toBe(
       '403 Permission check failed (user != null)',
     );
   });
 
-  it('words the refusal of a token for calls that want a login', () => {
+  it('refuses a token for calls that need a login, with the message of the server', () => {
     expect(tokenNotAllowed('/access/password').message).toBe(
       "Permission check failed (URI '/access/password' not available with API token, need proper ticket.\n)\n",
     );
@@ -95,7 +95,7 @@ describe('permissions on accounts', () => {
     expect(create({ groups: 'ops' })).toBeUndefined();
   });
 
-  it('opens an existing user through one of its groups', () => {
+  it('grants access to an existing user through one of its groups', () => {
     const read = () => refusal('GET /access/users/{userid}', { userid: 'terraform@pve' });
     expect(read()).toBe('403 Permission check failed');
     runtime.world.access.groups.set('ops', { groupid: 'ops', comment: undefined });
@@ -104,7 +104,7 @@ describe('permissions on accounts', () => {
     expect(read()).toBeUndefined();
   });
 
-  it('names a user that does not exist, unless it is one way of several', () => {
+  it('names a user that does not exist, unless the check is one of several alternatives', () => {
     expect(refusal('DELETE /access/users/{userid}', { userid: 'ghost@pve' }, 'root@pam!test')).toBe(
       "500 no such user ('ghost@pve')",
     );
@@ -113,7 +113,7 @@ describe('permissions on accounts', () => {
     );
   });
 
-  it('lets users see to their own tokens, but not tokens to those of their user', () => {
+  it('lets users manage their own tokens, but not tokens those of their user', () => {
     const list = (authid: string) => refusal('GET /access/users/{userid}/token', { userid: 'terraform@pve' }, authid);
     expect(list('terraform@pve')).toBeUndefined();
     expect(list('terraform@pve!t1')).toBe('403 Permission check failed');

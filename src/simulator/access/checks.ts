@@ -1,6 +1,6 @@
 /**
- * What a call needs before its handler runs: evaluates the declared permission checks with the server's own refusals, and
- * gives handlers `may` and `require`.
+ * The permissions of a call before its handler runs: evaluates the declared permission checks with the server's own
+ * refusals, and gives handlers `may` and `require`.
  */
 import { assertNever } from '../../base/errors.ts';
 import { splitList } from '../../pve/wire/index.ts';

@@ -133,7 +133,7 @@ function matching(config: Config, pattern: RegExp): (readonly [string, string])[
   return [...config].filter(([key]) => pattern.test(key)).sort(([a], [b]) => byCodeUnit(a, b));
 }
 
-/** The values were validated as they came in, so one that cannot be read is as good as an empty one. */
+/** The values were validated on arrival, so an unreadable one counts as empty. */
 function propertyOf(key: string, value: string): PropertyValue {
   const format = formatOfKey(key);
   const parsed = format && parseProperty(format, value);

@@ -11,7 +11,7 @@ describe('paths of the access control list', () => {
     expect(normalizePath(given)).toBe(normal);
   });
 
-  it.each([undefined, '', '/pool/bad name', '/vms/ü'])('knows no path %s', (given) => {
+  it.each([undefined, '', '/pool/bad name', '/vms/ü'])('rejects the path %s', (given) => {
     expect(normalizePath(given)).toBeUndefined();
   });
 
@@ -24,12 +24,12 @@ describe('paths of the access control list', () => {
     '/storage/local',
     '/vms/100',
     '/mapping/pci/gpu',
-  ])('takes entries on %s', (path) => {
+  ])('accepts entries on %s', (path) => {
     expect(isAclPath(path)).toBe(true);
   });
 
   it.each(['/nosuch', '/vms/99', '/vms/abc', '/pool/a/b/c/d', '/sdn/zones/z/v/0', '/access/acl'])(
-    'takes no entries on %s',
+    'rejects entries on %s',
     (path) => {
       expect(isAclPath(path)).toBe(false);
     },

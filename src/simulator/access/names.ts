@@ -41,7 +41,7 @@ interface TokenName {
 
 /** Rule [source AC AccessControl.pm split_tokenid]. */
 export function parseTokenName(authid: string): TokenName | undefined {
-  // Asked at every check of every user, so the usual answer comes without the pattern.
+  // Runs at every check of every user, so the usual case avoids the pattern.
   if (!authid.includes('!')) return undefined;
   const match = TOKEN_ID.exec(authid);
   return match ? { userid: match[1] ?? '', tokenid: match[2] ?? '' } : undefined;
@@ -83,9 +83,9 @@ export function isAclPath(path: string): boolean {
 }
 
 /**
- * The levels an evaluation walks through. The empty first level is the root; a path sent without its leading slash has
- * none, and then entries on `/` do not count.
- * Rule [source AC AccessControl.pm roles]: the path is split as Perl does it, empty levels at the end fall off.
+ * The levels that an evaluation visits. The empty first level is the root; a path sent without its leading slash has
+ * none, and then entries on `/` do not count. Rule [source AC AccessControl.pm roles]: the path is split as Perl does
+ * it, empty levels at the end fall off.
  */
 export function levelsOf(path: string): string[] {
   if (path === '/') return [''];

@@ -11,13 +11,13 @@ describe('built-in roles', () => {
     expect(privilegesOf(8, 'Administrator')).toHaveLength(42);
   });
 
-  it('has one less before the network had its own', () => {
+  it('has one less before the network got its own privilege', () => {
     const missing = [...knownPrivileges('8.2.2')].filter((privilege) => !knownPrivileges('8.1.3').has(privilege));
     expect(missing).toEqual(['Sys.AccessNetwork']);
     expect(knownPrivileges('8.1.3').size).toBe(41);
   });
 
-  it('leaves to Administrator what touches the cluster itself', () => {
+  it('reserves cluster-wide privileges for Administrator', () => {
     const missing = [...knownPrivileges('9.2.11')].filter(
       (privilege) => !privilegesOf(9, 'PVEAdmin').includes(privilege),
     );

@@ -5,7 +5,7 @@
 import { isSince, type ReleaseNumber } from '../../base/values/release.ts';
 import type { Role } from '../world/world.ts';
 
-/** Who is meant to hold a privilege; the built-in roles follow these lines. */
+/** The intended holders of a privilege, from which the built-in roles follow. */
 interface PrivilegeGroup {
   readonly root: readonly string[];
   readonly admin: readonly string[];
@@ -90,7 +90,7 @@ const SINCE: Readonly<Record<string, ReleaseNumber>> = {
   'VM.Replicate': '9.0',
 };
 
-/** Rule [source AC AccessControl.pm privgroups of 9.0.3]: and the one that had stood for them all went. */
+/** Rule [source AC AccessControl.pm privgroups of 9.0.3]: and the one that had covered them all was removed. */
 const UNTIL: Readonly<Record<string, ReleaseNumber>> = { 'VM.Monitor': '9.0' };
 
 /** The groups as a server of this version (`8.4.1`) has them. */

@@ -1,6 +1,7 @@
 /**
- * Changes of user.cfg, which holds users, tokens, groups, roles, the access control list and the pools. All of them happen
- * under one cluster-wide lock. Pools are here too, because guests and storages enter and leave them with other changes.
+ * Changes of user.cfg, which holds users, tokens, groups, roles, the access control list and the pools. All of them
+ * happen under one cluster-wide lock. Pools are here, too, because guests and storages join and leave them with other
+ * changes.
  */
 import type { Runtime } from '../core/runtime.ts';
 import { ApiFault, dieFault, permFault } from '../http/response.ts';

@@ -1,4 +1,4 @@
-/** Finds users and tokens and checks passwords, with the server's words where one is missing, disabled or wrong. */
+/** Finds users and tokens and checks passwords, with the server's messages if one is missing, disabled or wrong. */
 import { nowSeconds, type Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { ApiToken, User, World } from '../world/world.ts';

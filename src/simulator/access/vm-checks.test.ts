@@ -55,7 +55,7 @@ describe('privileges by key', () => {
     expect(modify('name', 'startup')).toBe(denied('/, Sys.Modify'));
   });
 
-  it('leaves keys whose value decides to others', () => {
+  it('skips keys whose value decides', () => {
     expect(modify('scsi0', 'cdrom', 'unused0', 'serial0', 'usb0', 'hostpci0', 'virtiofs0', 'tags')).toBeUndefined();
   });
 
@@ -77,7 +77,7 @@ describe('privileges by key', () => {
 });
 
 describe('devices of the host', () => {
-  it('asks a mapped PCI device for its mapping first, then for the VM', () => {
+  it('checks the mapping of a PCI device first, then the VM', () => {
     const pci = (value: string) => refusalOf(() => checkDevicePermission(call, 100, undefined, 'hostpci0', value));
     expect(pci('mapping=gpu')).toBe(denied('/mapping/pci/gpu, Mapping.Use'));
     grant(runtime, USER, '/mapping/pci/gpu', ['Mapping.Use']);
@@ -90,7 +90,7 @@ describe('devices of the host', () => {
     expect(pci('0000:01:00')).toBe("500 only root can set 'hostpci0' config for non-mapped devices");
   });
 
-  it('asks a USB device for the VM first and lets SPICE through', () => {
+  it('checks the VM of a USB device first and allows SPICE', () => {
     const usb = (value: string) => refusalOf(() => checkDevicePermission(call, 100, undefined, 'usb0', value));
     expect(usb('mapping=key')).toBe(denied('/vms/100, VM.Config.HWType'));
     grant(runtime, USER, '/vms', ['VM.Config.HWType']);
@@ -100,7 +100,7 @@ describe('devices of the host', () => {
     expect(usb('usb3=1')).toBe("500 either 'host' or 'mapping' must be set.");
   });
 
-  it('asks only the hardware generator of random numbers for a mapping', () => {
+  it('checks a mapping only for the hardware random number generator', () => {
     grant(runtime, USER, '/vms', ['VM.Config.HWType']);
     const rng = (value: string) => refusalOf(() => checkDevicePermission(call, 100, undefined, 'rng0', value));
     expect(rng('source=/dev/urandom')).toBeUndefined();
@@ -114,14 +114,14 @@ describe('devices of the host', () => {
     expect(create('socket')).toBe(denied('/vms/100, VM.Config.HWType'));
   });
 
-  it('asks a clone for the mappings of its source, not for the VM', () => {
+  it('checks the mappings of the source for a clone, not the VM', () => {
     const clone = (key: string, value: string) => refusalOf(() => checkMappingAccess(call, new Map([[key, value]])));
     expect(clone('virtiofs0', 'share')).toBe(denied('/mapping/dir/share, Mapping.Use'));
     expect(clone('hostpci0', '0000:01:00')).toBe("500 only root can set 'hostpci0' config for non-mapped devices");
     expect(clone('serial0', '/dev/ttyS0')).toBeUndefined();
   });
 
-  it('asks for a bridge, or for the VLANs instead of it', () => {
+  it('checks the bridge, or its VLANs instead', () => {
     const bridge = (value: string) => refusalOf(() => checkBridgeAccess(call, new Map([['net0', value]])));
     const path = '/sdn/zones/localnetwork/vmbr0';
     expect(bridge('virtio,bridge=vmbr0')).toBe(denied(`${path}, SDN.Use`));
@@ -135,7 +135,7 @@ describe('devices of the host', () => {
     expect(bridge('virtio,bridge=vmbr0')).toBe(denied(`${path}, SDN.Use`));
   });
 
-  it('asks for a custom CPU model only when it is a change', () => {
+  it('checks a custom CPU model only when it changes', () => {
     const cpu = (value: string, before?: string) =>
       refusalOf(() =>
         checkCpuModelAccess(call, new Map([['cpu', value]]), before ? new Map([['cpu', before]]) : undefined),
@@ -145,7 +145,7 @@ describe('devices of the host', () => {
     expect(cpu('custom-avx,flags=+aes', 'custom-avx')).toBeUndefined();
   });
 
-  it('asks for a look at the nodes instead, where CPU models have no paths of their own', () => {
+  it('requires Sys.Audit on /nodes in releases where CPU models have no ACL paths', () => {
     const version = { ...runtime.world.version, version: '9.1.1' };
     const older = testCall({ ...runtime, world: { ...runtime.world, version } }, USER);
     const model = new Map([['cpu', 'custom-avx']]);
@@ -163,7 +163,7 @@ describe('storages and volumes', () => {
     expect(access('scsi0', '1')).toBe('500 no storage ID specified (and no default storage)');
   });
 
-  it('looks at the storage only after the privilege', () => {
+  it('checks the storage only after the privilege', () => {
     grant(runtime, USER, '/storage', ['Datastore.AllocateSpace']);
     expect(access('scsi0', 'nosuch:1')).toBe("500 storage 'nosuch' does not exist");
     expect(access('scsi0', 'isoonly:1')).toBe(
@@ -172,7 +172,7 @@ describe('storages and volumes', () => {
     expect(access('scsi0', 'local:1')).toBeUndefined();
   });
 
-  it('asks nothing for cloud-init and empty drives, and Sys.Console for the real one', () => {
+  it('requires nothing for cloud-init and empty drives, and Sys.Console for the drive of the host', () => {
     expect(access('ide2', 'local:cloudinit')).toBeUndefined();
     expect(access('ide2', 'none,media=cdrom')).toBeUndefined();
     expect(access('ide2', 'cdrom,media=cdrom')).toBe(denied('/, Sys.Console'));
@@ -196,7 +196,7 @@ describe('storages and volumes', () => {
     expect(attach()).toBeUndefined();
   });
 
-  it('keeps paths of the host for root, in words that show where they come from', () => {
+  it('reserves host paths for root, with the file and line in the message', () => {
     expect(refusalOf(() => checkVolumeAccess(call, 300, '/dev/sda'))).toBe(
       '500 Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651.',
     );
@@ -216,7 +216,7 @@ describe('storages and volumes', () => {
     expect(access('vmstatestorage', 'local2')).toBe(denied('/storage/local2, Datastore.AllocateSpace'));
   });
 
-  it('asks a clone for the target storage, or for that of every disk', () => {
+  it('checks the target storage of a clone, or that of every disk', () => {
     const source = new Map([
       ['scsi0', 'local:9000/base-9000-disk-0.qcow2'],
       ['ide2', 'local2:9000/vm-9000-cloudinit.qcow2,media=cdrom'],
@@ -238,7 +238,7 @@ describe('tags', () => {
     expect(change('', 'web')).toBe(denied('/vms/100, VM.Config.Options'));
   });
 
-  it('keeps registered tags for those with Sys.Modify, looking only at what changes', () => {
+  it('reserves registered tags for users with Sys.Modify, and checks only changes', () => {
     grant(runtime, USER, '/vms', ['VM.Config.Options']);
     runtime.world.datacenter.set('registered-tags', 'prod;db');
     expect(change('', 'web')).toBeUndefined();

@@ -75,7 +75,7 @@ export function checkVmModifyPermissions(
     // Rule [recorded perm-admin-limits]: every other key, and any the list does not know, is for root@pam alone.
     if (!keyClass) throw dieFault(`only root can set '${key}' config`);
     checkVmPermission(call, vmid, pool, keyClass.privileges, { any: keyClass.any ?? false });
-    // Rule [recorded perm-admin-limits]: the start order is the host's business, too.
+    // Rule [recorded perm-admin-limits]: the start order affects the host, too.
     if (key === 'startup') call.require('/', ['Sys.Modify']);
   }
 }
@@ -90,13 +90,13 @@ export function checkDrivePermission(call: Call, vmid: number, key: string, valu
 
 interface TagRules {
   readonly allowed: ReadonlySet<string>;
-  /** Registered tags: reserved for those with Sys.Modify on `/`. */
+  /** Registered tags: reserved for users with Sys.Modify on `/`. */
   readonly privileged: ReadonlySet<string>;
-  /** Any tag that is not privileged will do. */
+  /** Any tag that is not privileged is allowed. */
   readonly isFreeForm: boolean;
 }
 
-/** Rule [source GC GuestHelpers.pm assert_tag_permissions]: only tags that come or go are looked at. */
+/** Rule [source GC GuestHelpers.pm assert_tag_permissions]: only added and removed tags are checked. */
 export function checkTagPermissions(call: Call, vmid: number, oldTags: string, newTags: string): void {
   checkVmPermission(call, vmid, undefined, ['VM.Config.Options']);
   if (call.may('/', ['Sys.Modify'])) return;

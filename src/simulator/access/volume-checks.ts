@@ -44,8 +44,8 @@ export function checkStorageAccess(
 }
 
 /**
- * For a clone, on the source's configuration. Tells whether all its volumes lie on shared storage.
- * Rule [recorded perm-life-minus-one-a]: with a target storage only that one is asked; CDs with an image are free.
+ * For a clone, on the source's configuration. Returns whether all its volumes are on shared storage. Rule [recorded
+ * perm-life-minus-one-a]: with a target storage only that one is asked; CDs with an image are free.
  */
 export function checkStorageAccessClone(call: Call, config: Config, targetStorage: string | undefined): boolean {
   let isShared = true;

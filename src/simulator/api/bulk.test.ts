@@ -20,7 +20,7 @@ beforeEach(() => {
 const running = () => [...client.world.vms.values()].filter((vm) => vm.process).map(({ vmid }) => vmid);
 
 describe('a bulk action', () => {
-  it('starts guests in their start-up order and waits as long as they ask', async () => {
+  it('starts guests in their start-up order, with their delays', async () => {
     const task = await client.task('POST', '/cluster/bulk-action/guest/start');
     expect(task).toMatchObject({ type: 'bulk-start', id: '', exitStatus: 'OK' });
     expect(task.log).toEqual([
@@ -37,7 +37,7 @@ describe('a bulk action', () => {
     expect((starts[1]?.startedAt ?? 0) - (starts[0]?.endedAt ?? 0)).toBeGreaterThanOrEqual(5_000);
   });
 
-  it('runs no more guests at once than asked for', async () => {
+  it('runs no more guests at once than requested', async () => {
     await client.task('POST', '/cluster/bulk-action/guest/start', { 'max-workers': 1 });
     const starts = [...client.world.tasks.values()].filter(({ type }) => type === 'qmstart');
     for (const [index, task] of starts.entries()) {
@@ -46,7 +46,7 @@ describe('a bulk action', () => {
     expect(starts).toHaveLength(4);
   });
 
-  it('migrates guests to another node and names those that are there already', async () => {
+  it('migrates guests to another node and names those that are already there', async () => {
     const migrate = () => client.task('POST', '/cluster/bulk-action/guest/migrate', { vms: '103', target: 'pve2' });
     expect((await migrate()).exitStatus).toBe('OK');
     expect(client.world.vms.get(103)?.node).toBe('pve2');
@@ -57,7 +57,7 @@ describe('a bulk action', () => {
 });
 
 describe('the guests of a node', () => {
-  it('are started at boot if they are meant to be, and stopped in the opposite order', async () => {
+  it('are started at boot if configured, and stopped in the opposite order', async () => {
     await client.task('POST', '/nodes/pve1/startall');
     expect(running()).toEqual([101, 102, 103]);
     const stop = await client.task('POST', '/nodes/pve1/stopall', { timeout: 1 });

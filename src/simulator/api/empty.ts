@@ -1,6 +1,6 @@
 /**
- * What every cluster has and nothing is in: an untouched firewall, no containers, no jobs, no SDN but the local bridges. It
- * can be read and not changed. Rule [observed 9.2.11]: the answers of a host right after its installation.
+ * Empty parts of every cluster: an untouched firewall, no containers, no jobs, no SDN except the local bridges. They
+ * can be read but not changed. Rule [observed 9.2.11]: the answers of a host right after its installation.
  */
 import type { Call, Routes } from '../core/call.ts';
 import { loadVm } from '../vm/config/config-file.ts';

@@ -57,9 +57,9 @@ export interface BatchWork {
   readonly guests: readonly Vm[];
   readonly reverse?: boolean;
   readonly maxWorkers: number;
-  /** Starts the guest's own task and answers its UPID; undefined means that there is nothing to wait for. */
+  /** Starts the guest's own task and returns its UPID; undefined if there is nothing to wait for. */
   begin(vm: Vm): Promise<string | undefined>;
-  /** Told of the end of each task; `failure` is its exit status unless that was good. */
+  /** Called at the end of each task; `failure` is its exit status unless it succeeded. */
   ended(vm: Vm, failure: string | undefined): Promise<void>;
 }
 

@@ -35,13 +35,13 @@ describe('pools', () => {
     );
   });
 
-  it('takes members that do not exist, and neither shows nor counts them', async () => {
+  it('accepts members that do not exist, and neither shows nor counts them', async () => {
     await send('PUT /pools', { poolid: 'dev', vms: '4711' });
     expect(await send('GET /pools', { poolid: 'dev' })).toEqual([{ poolid: 'dev', members: [] }]);
     expect(await refusal('DELETE /pools', { poolid: 'dev' })).toBeUndefined();
   });
 
-  it('shows the whole of a VM that was made a moment ago', async () => {
+  it('shows a VM completely right after its creation', async () => {
     createVm(runtime, 'pve1', 4711, writtenConfig({ ...emptyDraft(), current: new Map([['name', 'new']]) }));
     await send('PUT /pools', { poolid: 'dev', vms: '4711' });
     expect(await send('GET /pools/{poolid}', { poolid: 'dev' })).toMatchObject({
@@ -61,7 +61,7 @@ describe('pools', () => {
     );
   });
 
-  it('moves a VM between pools only when allowed to', async () => {
+  it('moves a VM between pools only if allowed', async () => {
     await send('POST /pools', { poolid: 'prod' });
     await send('PUT /pools', { poolid: 'dev', vms: '100' });
     expect(await refusal('PUT /pools', { poolid: 'prod', vms: '100' })).toBe(
@@ -72,7 +72,7 @@ describe('pools', () => {
     expect(membersOf('prod')).toEqual([100]);
   });
 
-  it('wants rights on the member as well, and hides the 403 in a 500', async () => {
+  it('requires privileges on the member as well, and wraps the 403 in a 500', async () => {
     grant(runtime, USER, '/pool/dev', ['Pool.Allocate']);
     expect(await refusal('PUT /pools', { poolid: 'dev', vms: '100' }, USER)).toBe(
       '500 update pools failed: 403 Permission check failed (/vms/100, Permissions.Modify|VM.Allocate)',
@@ -81,14 +81,14 @@ describe('pools', () => {
     expect(await refusal('PUT /pools', { poolid: 'dev', vms: '100' }, USER)).toBeUndefined();
   });
 
-  it('lists only pools one may audit', async () => {
+  it('lists only pools that the caller may audit', async () => {
     grant(runtime, USER, '/pool/other', ['Pool.Audit']);
     expect(await send('GET /pools', {}, USER)).toEqual([]);
     grant(runtime, USER, '/pool/dev', ['Pool.Audit']);
     expect(await send('GET /pools', {}, USER)).toEqual([{ poolid: 'dev' }]);
   });
 
-  it('shows only members of the kind asked for', async () => {
+  it('shows only members of the requested kind', async () => {
     await send('PUT /pools', { poolid: 'dev', vms: '100', storage: 'local2' });
     const ids = async (type: string) =>
       ((await send('GET /pools/{poolid}', { poolid: 'dev', type })) as { members: { id: string }[] }).members.map(
@@ -99,7 +99,7 @@ describe('pools', () => {
     expect(await ids('lxc')).toEqual([]);
   });
 
-  it('takes the entries on its path along', async () => {
+  it('removes the ACL entries on its path', async () => {
     grant(runtime, USER, '/pool/dev', ['Pool.Audit']);
     await send('DELETE /pools', { poolid: 'dev' });
     expect(runtime.world.access.acl.some((entry) => entry.path === '/pool/dev')).toBe(false);
@@ -107,7 +107,7 @@ describe('pools', () => {
 });
 
 describe('members that come and go', () => {
-  it('joins a pool, unless the pool is gone by then', async () => {
+  it('joins a pool, unless the pool no longer exists', async () => {
     await addVmToPool(runtime, 100, 'dev');
     expect(poolOfVm(runtime.world, 100)?.poolid).toBe('dev');
     await addVmToPool(runtime, 9000, 'gone');

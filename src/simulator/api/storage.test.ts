@@ -16,7 +16,7 @@ const contentOf = (runtime: StorageRuntime, storage: string) =>
   ) as Promise<unknown[]>;
 
 describe('storage definitions', () => {
-  it('can be made, changed and removed', async () => {
+  it('can be created, changed and removed', async () => {
     const runtime = storageRuntime();
     const made = { storage: 'extra', type: 'dir', path: '/srv/extra', content: 'iso,images', nodes: 'pve1' };
     expect(await send(runtime, 'POST /storage', made)).toEqual({ storage: 'extra', type: 'dir' });
@@ -40,7 +40,7 @@ describe('storage definitions', () => {
     expect(await send(runtime, 'GET /storage/{storage}', { storage: 'local' })).not.toHaveProperty('nodes');
   });
 
-  it('leave their files behind; a new definition of the same place finds them', async () => {
+  it('leave their files behind; a new definition of the same path finds them', async () => {
     const runtime = storageRuntime();
     const made = { storage: 'one', type: 'dir', path: '/srv/one', content: 'images' };
     await send(runtime, 'POST /storage', made);
@@ -56,7 +56,7 @@ describe('storage definitions', () => {
     expect(await content('again')).toMatchObject([{ volid: 'again:100/vm-100-disk-7.raw', vmid: 100 }]);
   });
 
-  it('are online where another NFS storage with the same server and export is', async () => {
+  it('are online if another NFS storage with the same server and export is', async () => {
     const runtime = storageRuntime();
     const { server, export: path } = Object.fromEntries(runtime.world.storages.get('share')?.options ?? []);
     const made = { storage: 'nfs2', type: 'nfs', server: server ?? '', export: path ?? '' };
@@ -78,7 +78,7 @@ describe('storage definitions', () => {
     expect(await count()).toBe(before);
   });
 
-  it('are not active where they should be a mount point and are none', async () => {
+  it('are not active if the required mount point is missing', async () => {
     const runtime = storageRuntime();
     const made = { storage: 'disk', type: 'dir', path: '/mnt/disk', is_mountpoint: '1' };
     expect(await refused(runtime, 'POST /storage', made)).toBe(
@@ -86,7 +86,7 @@ describe('storage definitions', () => {
     );
   });
 
-  it('take their access rules and pool memberships with them', async () => {
+  it('are removed together with their ACL entries and pool memberships', async () => {
     const runtime = storageRuntime();
     const { access, pools } = runtime.world;
     access.acl.push({ path: '/storage/thin', kind: 'user', ugid: 'a@pve', role: 'PVEAdmin', propagate: true });

@@ -36,7 +36,7 @@ export interface Call<Params = unknown> {
   may(path: string, privileges: readonly string[], options?: { any?: boolean }): boolean;
   /** Like `may`, but throws Proxmox's 403 text. */
   require(path: string, privileges: readonly string[], options?: { any?: boolean }): void;
-  /** What a handler that is a client itself asks of the API, in the caller's name; a refusal is thrown. */
+  /** Calls the API in the caller's name, for a handler that is a client itself; throws a refusal. */
   request(method: Method, path: string, params: RawParams): Promise<unknown>;
   /** Starts a worker in the caller's name; the UPID is the usual answer of a handler. */
   fork(type: string, id: string, job: Job): string;
@@ -45,7 +45,7 @@ export interface Call<Params = unknown> {
 export interface Upload {
   readonly fileName: string;
   readonly sizeBytes: number;
-  /** All of a small file, the beginning of a large one. */
+  /** The whole content of a small file, the beginning of a large one. */
   readonly content: Uint8Array;
   readonly checksums: Readonly<Record<string, string>>;
   /** Name of the temporary file on the node, as it shows in the task log. */

@@ -1,6 +1,6 @@
 /**
  * Advisory locks with a bounded wait, as Proxmox uses them: flock on files of a node (shared or exclusive) and
- * cluster-wide directory locks (exclusive). This file knows who holds what; the texts of a time-out belong to the caller.
+ * cluster-wide directory locks (exclusive). This file tracks the holders; the caller knows the message of a timeout.
  */
 import type { Clock } from '../../base/clock.ts';
 
@@ -35,7 +35,7 @@ export class LockTable {
     this.#clock = clock;
   }
 
-  /** Whether the lock could be had at this very moment. */
+  /** Whether the lock is free right now. */
   isFree(name: string, mode: LockMode): boolean {
     const state = this.#locks.get(name);
     return !state || compatible(state, mode);

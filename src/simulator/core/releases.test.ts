@@ -1,4 +1,4 @@
-/** One server of each release, asked over the wire where they differ. */
+/** One server of each release, queried over the wire where they differ. */
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../base/random.ts';
 import type { Method, WireResponse } from '../../base/transport.ts';
@@ -13,7 +13,9 @@ import { createSimulator, type Simulator } from './simulator.ts';
 const ADMIN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 const WEAK = 'weak@pve!tok=00000000-0000-4000-8000-000000000009';
 
-/** The documented cluster without what an old release cannot hold, a VM that runs, and a token that may do little. */
+/**
+ * The documented cluster without what an old release does not support, a running VM, and a token with few privileges.
+ */
 function serverOf(version: string, privileges: readonly string[] = []) {
   const clock = new VirtualClock();
   const storages = Object.entries(DEFAULT_WORLD.storages ?? {}).map(([id, storage]) => [
@@ -70,18 +72,18 @@ async function request(
 const VM = '/nodes/pve1/qemu/700';
 
 describe('a server', () => {
-  it.each(knownReleases())('of %s says what it is', async (release) => {
+  it.each(knownReleases())('of %s reports its version', async (release) => {
     const { json } = await serverOf(release).ask('GET', '/version');
     const { version, repoid } = RELEASES[release] ?? {};
     expect(json.data).toEqual({ version, release, repoid });
   });
 
-  it('of a release that is not known is refused, with those that are', () => {
+  it('of an unknown release is refused, with the list of known ones', () => {
     expect(() => serverOf('7.4')).toThrow(/no simulated release "7\.4"; known are 8\.0, 8\.1/);
     expect(() => serverOf('eight')).toThrow(/no simulated release "eight"/);
   });
 
-  it('of a point release calls itself by it', async () => {
+  it('of a point release reports that release', async () => {
     const { json } = await serverOf('8.4.14').ask('GET', '/version');
     expect(json.data).toMatchObject({ version: '8.4.14', release: '8.4' });
   });
@@ -126,7 +128,7 @@ describe('privileges', () => {
     expect((await create('8.2', 'Sys.AccessNetwork')).status).toBe(200);
   });
 
-  it('for the guest agent are VM.Monitor, then those of its own', async () => {
+  it('for the guest agent are VM.Monitor, and its own ones since 9.0', async () => {
     const ping = async (version: string, privilege: string) =>
       (await serverOf(version, [privilege]).ask('POST', `${VM}/agent/ping`, {}, WEAK)).reason;
     expect(await ping('8.4', 'VM.Audit')).toBe('Permission check failed (/vms/700, VM.Monitor)');
@@ -134,14 +136,14 @@ describe('privileges', () => {
     expect(await ping('9.0', 'VM.Audit')).toContain('VM.GuestAgent.Audit|VM.GuestAgent.Unrestricted');
   });
 
-  it('for random numbers are those of root before 8.4', async () => {
+  it('for random number generators require root before 8.4', async () => {
     const set = (version: string) =>
       serverOf(version, ['VM.Config.HWType']).ask('PUT', `${VM}/config`, { rng0: 'source=/dev/urandom' }, WEAK);
     expect((await set('8.3')).reason).toBe("only root can set 'rng0' config");
     expect((await set('8.4')).status).toBe(200);
   });
 
-  it('for the bridge that a NIC leaves are asked since 8.1', async () => {
+  it('for the bridge that a NIC leaves are checked since 8.1', async () => {
     const rights = ['VM.Config.Network'];
     const remove = async (version: string) =>
       (await serverOf(version, rights).ask('PUT', `${VM}/config`, { delete: 'net0' }, WEAK)).status;
@@ -149,7 +151,7 @@ describe('privileges', () => {
     expect(await remove('8.1')).toBe(403);
   });
 
-  it('for tags of a new VM are asked since 9.2.5', async () => {
+  it('for tags of a new VM are checked since 9.2.5', async () => {
     const create = async (version: string) => {
       const { ask, clock, world } = serverOf(version, ['VM.Allocate']);
       const { json } = await ask('POST', '/nodes/pve1/qemu', { vmid: '800', tags: 'b,a' }, WEAK);
@@ -190,7 +192,7 @@ describe('POST …/config while another client holds the lock', () => {
     expect(world.vms.get(700)?.config.pending.get('cores')).toBe('2');
   });
 
-  it('refuses a stale digest at once, in the words of the release', async () => {
+  it('refuses a stale digest immediately, with the message of the release', async () => {
     const stale = { cores: '2', digest: 'a'.repeat(40) };
     const reason = async (version: string) => (await serverOf(version).ask('POST', `${VM}/config`, stale)).reason;
     expect(await reason('8.2')).toBe('checksum missmatch (file change by other user?)');
@@ -199,7 +201,7 @@ describe('POST …/config while another client holds the lock', () => {
 });
 
 describe('high availability', () => {
-  it('knows groups before 9.0', async () => {
+  it('has groups before 9.0', async () => {
     const { ask } = serverOf('8.4');
     const groups = '/cluster/ha/groups';
     expect((await ask('POST', groups, { group: 'near', nodes: 'pve1:2,pve2', restricted: '1' })).status).toBe(200);
@@ -225,7 +227,7 @@ describe('high availability', () => {
     expect((await ask('GET', `${groups}/near`)).reason).toBe("no such ha group 'near'");
   });
 
-  it('complains in its list about a group that is not there', async () => {
+  it('reports a missing group in its list', async () => {
     const { ask } = serverOf('8.4');
     await ask('POST', '/cluster/ha/resources', { sid: 'vm:700', group: 'lost' });
     expect((await ask('GET', '/cluster/ha/resources')).json.data).toMatchObject([
@@ -233,7 +235,7 @@ describe('high availability', () => {
     ]);
   });
 
-  it('has no rules and no way back before 9.0', async () => {
+  it('has no rules and no failback before 9.0', async () => {
     const { ask } = serverOf('8.4');
     expect(await ask('GET', '/cluster/ha/rules')).toMatchObject({
       status: 501,
@@ -257,7 +259,7 @@ describe('high availability', () => {
 });
 
 describe('answers', () => {
-  it('lack what later releases tell', async () => {
+  it('lack fields of later releases', async () => {
     const fields = async (version: string) => {
       const { ask } = serverOf(version);
       const status = (await ask('GET', `${VM}/status/current`)).json.data as Record<string, unknown>;
@@ -284,7 +286,7 @@ describe('answers', () => {
     });
   });
 
-  it('to an import say that there is none before 8.3', async () => {
+  it('to an import refuse it before 8.3', async () => {
     const disk = { vmid: '800', scsi0: 'nfs:0,import-from=local:import/a.qcow2' };
     expect((await serverOf('8.2').ask('POST', '/nodes/pve1/qemu', disk)).reason).toBe(
       "unable to parse directory volume name 'import/a.qcow2'",
@@ -298,7 +300,7 @@ describe('answers', () => {
     );
   });
 
-  it('to a request for something newer are those of a server without it', async () => {
+  it('to a request for something newer match a server without it', async () => {
     const { ask } = serverOf('8.0');
     expect(await ask('PUT', '/pools', { poolid: 'lab', comment: 'x' })).toMatchObject({
       status: 501,

@@ -1,6 +1,6 @@
 /**
  * Finds the endpoint for a method and path. The tree is built from the facts about every endpoint of the API, so that a
- * path that exists but is not simulated can be told apart from one that Proxmox itself does not have.
+ * path that exists but is not simulated differs from one that Proxmox itself does not have.
  */
 import { paramFault } from '../http/response.ts';
 import type { ApiFacts } from '../schema/api-of-release.ts';
@@ -9,9 +9,9 @@ import type { Handler, Routes } from './call.ts';
 
 export interface Endpoint {
   readonly name: string;
-  /** Of an endpoint that is known by name only there are none. */
+  /** Absent for an endpoint that is known only by name. */
   readonly facts: EndpointFacts;
-  /** Absent where Proxmox has the endpoint and the simulator does not. */
+  /** Absent if Proxmox has the endpoint and the simulator does not. */
   readonly handler: Handler | undefined;
 }
 

@@ -13,11 +13,11 @@ export interface Runtime {
   readonly locks: LockTable;
   readonly tasks: TaskRunner;
   readonly log: Logger;
-  /** Told after a QEMU process has appeared or gone. */
+  /** Called after a QEMU process has started or ended. */
   readonly onPowerChange?: (vm: Vm) => void;
-  /** Really fetches a URL, where that is allowed; undefined where the world file decides. */
+  /** Really downloads a URL, if that is allowed; undefined if the world file decides. */
   readonly fetchOutside?: (url: string) => Promise<OutsideAnswer | undefined>;
-  /** Asked when a node begins to download something: what goes wrong on the way. */
+  /** Called when a node begins a download: returns the fault, if any. */
   readonly downloadFault?: (info: TransferInfo) => DownloadFault | undefined;
 }
 
@@ -37,14 +37,14 @@ export type UploadFault =
   | { readonly kind: 'cut'; readonly percent: number }
   | { readonly kind: 'stall'; readonly percent: number; readonly forMs: number };
 
-/** What the outside world answers a node that downloads something. */
+/** The response of the outside world to a download. */
 export type OutsideAnswer =
   | { readonly kind: 'file'; readonly remote: RemoteFile }
   | { readonly kind: 'status'; readonly status: number }
   | { readonly kind: 'refused' }
   | { readonly kind: 'unresolvable' };
 
-/** What happens to a file on its way from the outside world to a node. */
+/** What happens to a file while a node downloads it. */
 export type DownloadFault =
   | { readonly kind: 'unresolvable' | 'refused' | 'content' }
   | { readonly kind: 'status'; readonly status: number }

@@ -1,6 +1,6 @@
 /**
- * A Proxmox VE API in memory: one function from request to answer over a `World`. The path of a request is the path of
- * the real one: decode, login, route, declared permissions, forwarding, schema, handler, answer.
+ * A Proxmox VE API in memory: one function from request to answer over a `World`. A request takes the same path as in
+ * the real server: decode, login, route, declared permissions, forwarding, schema, handler, answer.
  */
 import type { Clock } from '../../base/clock.ts';
 import { Limiter } from '../../base/limiter.ts';
@@ -229,7 +229,7 @@ export class Simulator {
           ? plainResponse({ status: error.status, message: error.message, hasBody: false }, this.#now())
           : faultResponse(error, answerOptions);
       }
-      // A defect of the simulator must be seen as one, not mistaken for an answer of Proxmox.
+      // A defect of the simulator must not look like an answer of Proxmox.
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.runtime.log.log('error', `simulator defect in ${method} ${path}: ${detail}`);
       return faultResponse(
@@ -255,7 +255,7 @@ export class Simulator {
       : successResponse(data, options);
   }
 
-  /** What the endpoint answers this caller; the way from a routed request to its handler. */
+  /** The answer of the endpoint to this caller, from the routed request to its handler. */
   async #perform(
     asked: Pick<DecodedCall, 'target' | 'params' | 'upload'>,
     match: RouteMatch | undefined,
@@ -294,7 +294,7 @@ export class Simulator {
       () => undefined,
     );
     const answered = work.then((data) => ({ data }));
-    // Once pveproxy has given up, a failure has no receiver.
+    // Once pveproxy has given up, no client receives a failure.
     answered.catch(() => {});
     try {
       return await Promise.race([answered, timedOut]);

@@ -9,7 +9,7 @@ function seen(bench: TestBench, vm: Vm) {
   return new ResourceView(bench.runtime).vm(vm);
 }
 
-/** Reads every 100 ms until the entry looks as wanted, and says how long that took. */
+/** Reads every 100 ms until the entry has the expected value, and returns how long that took. */
 async function msUntil(
   bench: TestBench,
   vm: Vm,
@@ -32,7 +32,7 @@ function rename(vm: Vm, name: string): void {
 const SEEDS = Array.from({ length: 20 }, (_, index) => `seed ${index}`);
 
 describe('the statistics behind /cluster/resources', () => {
-  it.each(SEEDS)('know a new VM only by its id until the next broadcast (%s)', async (seed) => {
+  it.each(SEEDS)('contain only the id of a new VM until the next broadcast (%s)', async (seed) => {
     const bench = new TestBench(seed);
     observeStatistics(bench.runtime);
     const vm = bench.addVm(500, { name: 'fresh' });
@@ -59,7 +59,7 @@ describe('the statistics behind /cluster/resources', () => {
     expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(300);
   });
 
-  it('may show the old state once more to a client that polls fast', async () => {
+  it('may show the old state again to a client that polls fast', async () => {
     let flips = 0;
     for (const seed of SEEDS) {
       const bench = new TestBench(seed);
@@ -91,7 +91,7 @@ describe('the statistics behind /cluster/resources', () => {
     await msUntil(bench, fresh, (entry) => entry.name === 'new');
   });
 
-  /** Renames a VM to the time at every step and reads it: when each reading was taken and what it showed. */
+  /** Renames a VM to the current time at every step and reads it: the time and value of each reading. */
   async function readings(
     seed: string,
     everyMs: number,
@@ -111,7 +111,7 @@ describe('the statistics behind /cluster/resources', () => {
     return found;
   }
 
-  it('are broadcast every 10 s and show 0.6 to 2 s later', async () => {
+  it('are broadcast every 10 s and appear 0.6 to 2 s later', async () => {
     const delays: number[] = [];
     for (const seed of SEEDS) {
       const found = await readings(seed, 50);

@@ -1,7 +1,7 @@
 /**
- * The statistics every node broadcasts about once in 10 s, which is all that /cluster/resources knows of names, states and
- * sizes. There is no timer: each request first lets the board catch up with the clock.
- * `observeStatistics` therefore belongs in front of every request.
+ * The statistics every node broadcasts about once in 10 s, the only source of names, states and sizes in
+ * /cluster/resources. There is no timer: each request first lets the board catch up with the clock. `observeStatistics`
+ * therefore belongs in front of every request.
  */
 import type { Instant } from '../../base/clock.ts';
 import { type Random, randomInteger } from '../../base/random.ts';
@@ -18,8 +18,8 @@ export interface KnownStatistics {
 }
 
 /**
- * One broadcast. It costs little to take, because most of them are never read: of a VM it only holds what its figures follow
- * from, and works them out for the first reader.
+ * One broadcast. It is cheap to take, because most of them are never read: for a VM it only keeps the inputs, and
+ * computes the figures for the first reader.
  */
 class Snapshot implements KnownStatistics {
   readonly entries: Map<string, () => Statistics>;
@@ -76,7 +76,7 @@ class NodeBoard {
     this.#staleRead = randomInteger(this.#random, STALE_READ.earliest, STALE_READ.latest);
   }
 
-  /** What the worker that happens to answer knows. */
+  /** What the answering worker knows. */
   known(now: Instant): KnownStatistics {
     if (now < this.#visibleAt) return this.#previous;
     this.#reads++;

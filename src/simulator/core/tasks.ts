@@ -1,6 +1,6 @@
 /**
- * Workers: what a request forks when its work takes time. A task has a UPID, a growing log and, once it has
- * stopped, an exit status. Listing and reading tasks is the business of `api/nodes/tasks.ts`.
+ * Workers: what a request forks when its work takes time. A task has a UPID, a growing log and, once it has stopped, an
+ * exit status. `api/nodes/tasks.ts` lists and reads tasks.
  */
 import type { Clock } from '../../base/clock.ts';
 import { isCanceled } from '../../base/errors.ts';
@@ -31,7 +31,7 @@ export class TaskInterrupted extends Error {
   }
 }
 
-/** `kill -9` on the node: the worker does nothing more, and what it had begun stays as it is. */
+/** `kill -9` on the node: the worker does nothing more, and its unfinished work stays as it is. */
 export class WorkerKilled extends Error {
   constructor() {
     super('killed');
@@ -39,7 +39,7 @@ export class WorkerKilled extends Error {
   }
 }
 
-/** To be called before a job cleans up after a failure: a killed worker cleans up nothing. */
+/** Call it before a job cleans up after a failure: a killed worker cleans up nothing. */
 export function unlessKilled(task: Pick<Task, 'signal'> | undefined): void {
   if (task?.signal.reason instanceof WorkerKilled) throw task.signal.reason;
 }
@@ -105,7 +105,7 @@ export class TaskRunner {
     await running.ended;
   }
 
-  /** As `kill -9` of the worker on the node does; takes effect where the worker waits next. */
+  /** Like `kill -9` of the worker on the node; takes effect at the worker's next wait. */
   async kill(upid: string): Promise<void> {
     const running = this.#running.get(upid);
     if (!running) return;

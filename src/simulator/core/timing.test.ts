@@ -1,4 +1,4 @@
-/** How long things take and how many happen at once: the constants of the pipeline and of the task runner, as a client sees them. */
+/** Durations and concurrency: the constants of the pipeline and of the task runner, as a client observes them. */
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../base/random.ts';
 import { type Method, TransportFailure, type WireResponse } from '../../base/transport.ts';
@@ -56,7 +56,7 @@ describe("a node's daemon", () => {
     });
   });
 
-  it('lets a fourth request wait until one of three is done', async () => {
+  it('makes a fourth request wait until one of three is done', async () => {
     const { clock, ask, occupyWorkers } = cluster();
     await clock.run(async () => {
       const busy = await occupyWorkers(3);
@@ -66,7 +66,7 @@ describe("a node's daemon", () => {
     });
   });
 
-  it('keeps neither reads nor other nodes waiting', async () => {
+  it('delays neither reads nor other nodes', async () => {
     const { clock, ask, occupyWorkers } = cluster();
     await clock.run(async () => {
       const busy = await occupyWorkers(3);
@@ -78,7 +78,7 @@ describe("a node's daemon", () => {
 });
 
 describe('pveproxy', () => {
-  /** Stopping a task waits for its end; this one does not listen. */
+  /** Stopping a task waits for its end; this one ignores the signal. */
   const stopping = async (workMs: number) => {
     const { clock, simulator, ask } = cluster();
     return clock.run(async () => {
@@ -125,7 +125,7 @@ describe('pveproxy', () => {
   it.each([
     ['8.3', 64 * 1024],
     ['8.4', 512 * 1024],
-  ])('of %s takes a body of up to %i bytes', async (version, largest) => {
+  ])('of %s accepts a body of up to %i bytes', async (version, largest) => {
     const clock = new VirtualClock();
     const world = buildWorld({ version, nodes: { pve1: {} } }, { now: clock.now() });
     const simulator = createSimulator({ world, clock, random: seededRandom(version) });

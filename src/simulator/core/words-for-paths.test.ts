@@ -1,4 +1,7 @@
-/** Every endpoint of Proxmox VE is known: what is not simulated says so, and only what does not exist is "not implemented". */
+/**
+ * Every endpoint of Proxmox VE is known: one that is not simulated says so, and only a nonexistent one is "not
+ * implemented".
+ */
 import { describe, expect, it } from 'vitest';
 import { ROUTES } from '../api/index.ts';
 import { API_FACTS } from '../schema/api-facts.generated.ts';
@@ -32,7 +35,7 @@ describe('an endpoint that Proxmox VE has and the simulator lacks', () => {
   const known = [...Object.keys(API_FACTS), ...Object.keys(EXTRA_FACTS), ...otherEndpointsOf(NEWEST_RELEASE)];
   const lacking = known.filter((name) => !Object.hasOwn(ROUTES, name));
 
-  it('is one of those that the API description of 9.2 lists', () => {
+  it('is listed in the API description of 9.2', () => {
     // 649 methods in the description that comes with the documentation, one that 9.2.11 has added since, and `GET /`.
     expect(new Set(known).size).toBe(651);
   });
@@ -58,7 +61,7 @@ describe('an endpoint that Proxmox VE has and the simulator lacks', () => {
   });
 });
 
-it('answers 501 "not implemented" where Proxmox VE has nothing', async () => {
+it('answers 501 "not implemented" if Proxmox VE has no such endpoint', async () => {
   const client = clientOf('9.2');
   for (const name of ['GET /nosuch', 'POST /version', 'GET /cluster/nosuch', 'DELETE /nodes']) {
     expect(await refusal(client, name)).toBe('501 Method M not implemented');

@@ -1,9 +1,9 @@
-/** What each kind of fault does, in words, with a rule to begin with. docs/simulator.md has the same words. */
+/** A description of each kind of fault, with an example rule. docs/simulator.md has the same texts. */
 import type { FaultKind } from './rule.ts';
 
 export interface FaultDescription {
   readonly words: string;
-  /** A rule in the short form that shows it to a client which makes a VM. */
+  /** A rule in the short form that shows it to a client that creates a VM. */
   readonly example: string;
 }
 

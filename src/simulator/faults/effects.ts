@@ -26,10 +26,10 @@ import type { TransferRule } from './transfers.ts';
 export type RequestRule = Exclude<FaultRule, TaskRule | TransferRule>;
 
 export interface Effect {
-  /** Whether this kind can do anything to the request; asked before the schedule counts it. */
+  /** Whether this kind can affect the request; called before the schedule counts it. */
   concerns(info: RequestInfo): boolean;
   strike(info: RequestInfo): RequestFault | undefined;
-  /** What earlier strikes still cause. */
+  /** Continuing effects of earlier strikes. */
   lasting?(info: RequestInfo): RequestFault | undefined;
 }
 
@@ -111,7 +111,7 @@ const isChange = (info: RequestInfo) => info.method !== 'GET';
 const isAgentCall = (info: RequestInfo) => /^\/nodes\/[^/]+\/qemu\/\d+\/agent/.test(info.path);
 const isVmChange = (info: RequestInfo) => isChange(info) && !isAgentCall(info) && vmidOf(info) !== undefined;
 
-/** pvedaemon restarts: what it carries out is not reached, what pveproxy answers itself still works. */
+/** pvedaemon restarts: its calls fail, while pveproxy's own answers still work. */
 function daemonDown(runtime: Runtime, forMs: number): Effect {
   let downUntil: Instant = Number.NEGATIVE_INFINITY;
   const refused = (info: RequestInfo): RequestFault | undefined =>
@@ -141,7 +141,7 @@ function ticketExpired(): Effect {
 
 const TASK_STATUS = /^\/nodes\/[^/]+\/tasks\/([^/]+)\/status$/;
 
-/** Right after its start a task may not be known yet; each task counts once, at its first question. */
+/** Right after its start a task may be unknown; each task counts once, at its first status request. */
 function taskUnknown(runtime: Runtime, forMs: number): Effect {
   const asked = new Set<string>();
   const hiddenUntil = new Map<string, Instant>();
@@ -174,7 +174,7 @@ export type TaskRule = Extract<FaultRule, { readonly kind: 'task-fail' | 'task-w
 /** `transferred 1.2 GiB of 4.0 GiB (30.00%)`, and wget's ` 32768K ........ 42%  410M 3s`. */
 const PROGRESS = /\((\d+(?:\.\d+)?)%\)|^ *\d+K[ .,]* *(\d+)%/;
 
-/** Whether a task is struck is decided when it begins: `strikes` is asked once for each task that the rule matches. */
+/** Decided when a task begins: `strikes` is called once for each task that the rule matches. */
 export function taskEffect(rule: TaskRule, strikes: (upid: string) => boolean): TaskHooks {
   const matches = taskMatcher(rule.match);
   const struck = new Set<string>();
@@ -213,7 +213,7 @@ export class Schedule {
     this.#random = random;
   }
 
-  /** To be asked once per match. */
+  /** Call it once per match. */
   strikes(now: Instant): boolean {
     this.#matches++;
     const isDue = this.#isDue(now) && this.#strikes < this.#most();
@@ -231,7 +231,7 @@ export class Schedule {
     if (every !== undefined) return this.#matches % every === 0;
     if (probability !== undefined) return this.#random.next() < probability;
     if (periodMs !== undefined) {
-      // Looked at when something happens, not by a timer: a timer that never ends would hide a stalled program.
+      // Checked on events, not by a timer: an endless timer would hide a stalled program.
       if (this.#nextAt !== undefined && now < this.#nextAt) return false;
       this.#nextAt = now + periodMs;
     }

@@ -1,6 +1,6 @@
 /**
- * Where things can be made to go wrong: the pipeline and the task runner ask a `Faults` object at each of these points. An
- * empty one is a healthy cluster. What goes wrong when is decided by a plan (see `plan.ts`), never by the pipeline.
+ * The points where faults can strike: the pipeline and the task runner call a `Faults` object at each of them. An empty
+ * one is a healthy cluster. A plan (see `plan.ts`) decides what fails and when, never the pipeline.
  */
 import type { DownloadFault, Runtime, TransferInfo, UploadFault } from '../core/runtime.ts';
 import type { TaskHooks } from '../core/tasks.ts';
@@ -35,7 +35,7 @@ export interface RequestInfo {
   readonly endpoint: string | undefined;
   /** Of query and body, before any check. */
   readonly params: RawParams;
-  /** Whether the privileged daemon carries it out. */
+  /** Whether the privileged daemon executes it. */
   readonly isProtected: boolean;
   /** The login ticket sent along, good or bad. */
   readonly ticket: string | undefined;
@@ -43,18 +43,18 @@ export interface RequestInfo {
 
 export interface Faults {
   readonly tasks: TaskHooks;
-  /** Called once, when the simulator is put together. */
+  /** Called once, when the simulator is built. */
   attach?(runtime: Runtime): void;
   onRequest(info: RequestInfo): RequestFault | undefined;
-  /** Asked when the body of an upload begins to arrive, before the sender is authenticated. */
+  /** Called when the body of an upload begins to arrive, before the sender is authenticated. */
   onUpload?(info: TransferInfo): UploadFault | undefined;
-  /** Asked when a node begins to download. */
+  /** Called when a node begins a download. */
   onDownload?(info: TransferInfo): DownloadFault | undefined;
 }
 
 export const noFaults: Faults = { tasks: {}, onRequest: () => undefined };
 
-/** Several sources of trouble at once; for a request the first that has something to say decides. */
+/** Combines several sources of faults; for a request the first one that returns a fault decides. */
 export function combineFaults(...sources: readonly Faults[]): Faults {
   return {
     tasks: {

@@ -15,7 +15,7 @@ const made = async (client: TestClient, vmid: number) =>
   (await client.task('POST', '/nodes/vmhost/qemu', { ...NEW, vmid: String(vmid) })).exitStatus;
 
 describe('a switched fault', () => {
-  it('strikes no more when it is off, and counts from 1 when it is on again', async () => {
+  it('does not strike while it is off, and counts from 1 when it is on again', async () => {
     const { client, faults } = clientWith('task-fail=0:qmcreate@1');
     const [fault] = faults.switches;
     expect(await made(client, 100)).toBe('simulated failure');
@@ -28,7 +28,7 @@ describe('a switched fault', () => {
     expect(faults.strikes.map(({ kind }) => kind)).toEqual(['task-fail', 'task-fail']);
   });
 
-  it('does not begin to count again when it is already on', async () => {
+  it('does not restart its count when it is already on', async () => {
     const { client, faults } = clientWith('task-fail=0:qmcreate@1');
     expect(await made(client, 100)).toBe('simulated failure');
     faults.switches[0]?.turn(true);

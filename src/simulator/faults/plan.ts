@@ -1,5 +1,5 @@
 /**
- * A fault plan: rules put to work. The same rules and the same seed strike the same requests, every time. Each rule can be
+ * A fault plan: executes rules. The same rules and the same seed always strike the same requests. Each rule can be
  * switched off and on again, and rules can be added, while the simulator runs.
  */
 import type { Instant } from '../../base/clock.ts';
@@ -33,7 +33,10 @@ export interface FaultSwitch {
   readonly isOn: boolean;
   /** How often it has struck. */
   readonly strikes: number;
-  /** Off: it strikes no more, and locks that it holds are released when their time is up. On: it counts matches from 1 again. */
+  /**
+   * Off: it does not strike, and locks that it holds are released when their time is over. On: it counts matches from 1
+   * again.
+   */
   turn(isOn: boolean): void;
 }
 
@@ -41,18 +44,18 @@ export interface FaultPlan extends Faults {
   readonly rules: readonly FaultRule[];
   /** What has struck so far, in order. */
   readonly strikes: readonly Strike[];
-  /** From now on no new fault strikes; locks that are held are released when their time is up. */
+  /** From now on no new fault strikes; held locks are released when their time is over. */
   stop(): void;
 }
 
 /** A plan that can be changed while the simulator runs. */
 export interface FaultBoard extends FaultPlan {
   readonly switches: readonly FaultSwitch[];
-  /** Adds a rule, which is asked after all others. */
+  /** Adds a rule after all others. */
   add(rule: FaultRuleInput): FaultSwitch;
 }
 
-/** `random` decides only where a rule has a probability. */
+/** `random` is used only for rules with a probability. */
 export function ruleFaults(inputs: readonly FaultRuleInput[], random: Random = seededRandom('faults')): FaultBoard {
   const rules: FaultRule[] = [];
   const switches: WorkingRule[] = [];
@@ -164,7 +167,7 @@ class WorkingRule implements FaultSwitch {
     return this.#strikes(`${info.method} ${info.path}`) ? effect.strike(info) : undefined;
   }
 
-  /** To be asked once per match. */
+  /** Call it once per match. */
   #strikes(what: string): boolean {
     const runtime = this.#context.runtime();
     if (!runtime || !this.isOn) return false;
@@ -176,7 +179,7 @@ class WorkingRule implements FaultSwitch {
   }
 }
 
-/** Trouble drawn from a seed, for tests that want all of it: every seed leaves out other kinds. */
+/** Faults drawn from a seed, for tests that use all kinds: every seed leaves out some of them. */
 export function seededFaults(random: Random, options: SeededOptions = {}): FaultBoard {
   return ruleFaults(seededRules(random, options), random.fork('strikes'));
 }

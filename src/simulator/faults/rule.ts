@@ -1,7 +1,7 @@
 /**
- * A fault as data: what happens, to which requests or tasks, and how often. Rules can be written in a file, on the command
- * line (`short-form.ts`) or drawn from a seed (`seeded.ts`); what each kind does is in `effects.ts` and its neighbours.
- * Rules are asked in order; a request or task that one has ended is not counted by those after it.
+ * A fault as data: what happens, to which requests or tasks, and how often. Rules can be written in a file, on the
+ * command line (`short-form.ts`) or drawn from a seed (`seeded.ts`); what each kind does is in `effects.ts` and its
+ * neighbours. Rules apply in order; a request or task that one has ended is not counted by later ones.
  */
 import { z } from 'zod';
 import { ProxwrightError } from '../../base/errors.ts';
@@ -74,7 +74,7 @@ const rule = z.discriminatedUnion('kind', [
         'No such host, connection refused, an HTTP error, a connection that breaks every time or once, other bytes arrive.',
       ),
     status: z.number().int().min(400).max(599).default(503),
-    percent: z.number().min(0).max(99).default(50).describe('How much has come when the line breaks.'),
+    percent: z.number().min(0).max(99).default(50).describe('How much has arrived when the connection breaks.'),
   }),
   z.strictObject({
     kind: z.literal('download-stall'),
@@ -123,7 +123,7 @@ export const faultRuleSchema = rule.refine(
   `Give only one of ${SCHEDULES.join(', ')}.`,
 );
 
-/** With every default filled in. */
+/** With all defaults filled in. */
 export type FaultRule = z.output<typeof faultRuleSchema>;
 /** As written, defaults left out. */
 export type FaultRuleInput = z.input<typeof faultRuleSchema>;
@@ -132,15 +132,15 @@ export type FaultKind = FaultRule['kind'];
 export const ALL_FAULT_KINDS: readonly FaultKind[] = rule.options.map((option) => option.shape.kind.value);
 /** The kinds that strike only where files are downloaded or uploaded. */
 export const TRANSFER_FAULT_KINDS: readonly FaultKind[] = ALL_FAULT_KINDS.filter(isTransferKind);
-/** The kinds that any use of a cluster can meet. */
+/** The kinds that can strike any use of a cluster. */
 export const FAULT_KINDS: readonly FaultKind[] = ALL_FAULT_KINDS.filter((kind) => !isTransferKind(kind));
 
-/** The kinds that happen to tasks rather than to requests. */
+/** The kinds that strike tasks rather than requests. */
 export function isTaskKind(kind: string): kind is 'task-fail' | 'task-warn' {
   return kind === 'task-fail' || kind === 'task-warn';
 }
 
-/** The kinds that happen to files on their way rather than to requests. */
+/** The kinds that strike file transfers rather than requests. */
 export function isTransferKind(
   kind: string,
 ): kind is 'download-fail' | 'download-stall' | 'upload-cut' | 'upload-stall' {

@@ -1,6 +1,7 @@
 /**
- * Rules drawn from a seed. Each seed also switches some kinds off altogether, because quiet runs reach places that noisy
- * ones never do; and every rule strikes a limited number of times, so that a patient client gets through in the end.
+ * Rules drawn from a seed. Each seed also switches some kinds off altogether, because quiet runs reach states that
+ * noisy ones never reach; and every rule strikes a limited number of times, so that a patient client succeeds in the
+ * end.
  */
 import { type Random, randomInteger } from '../../base/random.ts';
 import { ALL_FAULT_KINDS, type FaultKind, type FaultRuleInput } from './rule.ts';
@@ -17,7 +18,7 @@ const REFUSALS = [500, 500, 503, 502] as const;
 
 export function seededRules(random: Random, options: SeededOptions = {}): FaultRuleInput[] {
   const { kinds = ALL_FAULT_KINDS, density = 0.5 } = options;
-  // Each kind has a stream of its own: leaving one out does not change the others.
+  // Each kind has its own stream: leaving one out does not change the others.
   return kinds.flatMap((kind) => {
     const own = random.fork(kind);
     return own.next() < density ? [drawRule(kind, own)] : [];

@@ -38,7 +38,7 @@ describe('fault rules on the command line', () => {
     ]);
   });
 
-  it.each(ALL_FAULT_KINDS)('has an example of %s, which says how it is read', (kind) => {
+  it.each(ALL_FAULT_KINDS)('parses and prints the example of %s unchanged', (kind) => {
     const [rule] = parseShortForm(FAULT_DESCRIPTIONS[kind].example);
     expect(rule?.kind).toBe(kind);
     expect(rule && parseShortForm(printShortForm(rule))).toEqual([rule]);
@@ -59,7 +59,7 @@ describe('fault rules on the command line', () => {
     ['lock@0', 'is not possible: at', '--faults'],
     ['cut-after~5s', 'is not possible', '--faults'],
     ['Lock!', 'does not have the form', '--faults'],
-  ])('complains about %s', (text, detail, hint) => {
+  ])('rejects %s', (text, detail, hint) => {
     const diagnostic = complaint(() => parseShortForm(text));
     expect(diagnostic).toMatchObject({ code: 'BAD_VALUE', where: { file: '--faults' } });
     expect(diagnostic.detail).toContain(detail);
@@ -82,7 +82,7 @@ describe('fault rules in a file', () => {
     ['- kind: lock\n  at: 1\n  every: 2\n', { line: 1 }, 'only one of at, every'],
     ['- kind: lock\n  colour: red\n', { line: 1 }, 'colour'],
     ['- kind: [', { line: 1 }, 'not valid YAML'],
-  ])('complain about %j with a position', (text, where, detail) => {
+  ])('are rejected with a position: %j', (text, where, detail) => {
     const diagnostic = complaint(() => parseRuleFile(text, 'faults.yaml'));
     expect(diagnostic.where).toMatchObject({ file: 'faults.yaml', ...where });
     expect(diagnostic.detail).toContain(detail);

@@ -1,5 +1,5 @@
 /**
- * Rules as one writes them on the command line, separated by commas:
+ * Rules on the command line, separated by commas:
  *
  *     kind[=argument][:[METHOD ]pattern][@when[xTIMES]][~duration]
  *     lock:qemu/100/config@2x3        cut-after:POST clone@1        task-fail=40:qmclone@10%        disk-full=local~30s
@@ -17,7 +17,7 @@ const FORM =
 const DURATION = /^(\d+)(ms|s|m)$/;
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000 } as const;
 
-/** The field that the argument behind `=` sets, for the kinds that take one. */
+/** The field that the argument after `=` sets, for the kinds that take one. */
 const ARGUMENTS: Readonly<Record<string, { readonly field: string; readonly isNumber: boolean }>> = {
   refuse: { field: 'status', isNumber: true },
   'task-fail': { field: 'percent', isNumber: true },
@@ -60,7 +60,7 @@ function parseRule(text: string): FaultRule {
   throw badRule(text, `is not possible: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim());
 }
 
-/** The rule in the short form. A file of rules can say more: words of an error or values of an edit are left out. */
+/** The rule in the short form. A file of rules can express more: this omits error messages and values of an edit. */
 export function printShortForm(rule: FaultRule): string {
   const { kind, match, at, every, every_ms: everyMs, probability, times } = rule;
   const fields: Readonly<Record<string, unknown>> = rule;

@@ -11,7 +11,7 @@ import type { ConfigDraft } from '../vm/config/config-text.ts';
 import { vmLockName, withVmLock } from '../vm/config/locking.ts';
 import type { Vm } from '../world/world.ts';
 
-/** Keys that take effect at once even while the VM runs; the others would wait in [PENDING]. */
+/** Keys that take effect immediately while the VM runs; the others would wait in [PENDING]. */
 const IMMEDIATE_KEYS = new Set(['description', 'tags', 'onboot', 'protection', 'name']);
 
 export function editConfig(runtime: Runtime, vm: Vm, values: Readonly<Record<string, string>>): void {
@@ -23,7 +23,7 @@ export function editConfig(runtime: Runtime, vm: Vm, values: Readonly<Record<str
   });
 }
 
-/** Who starts the tasks of another client. */
+/** The user of another client's tasks. */
 export const OTHER_USER = 'operator@pve';
 
 /** The tasks that set these locks. */
@@ -36,7 +36,7 @@ const LOCKING_TASKS: Readonly<Record<string, string>> = {
 /** Ends the task that holds the lock of a VM. */
 const releases = new WeakMap<Vm, () => void>();
 
-/** Sets the `lock` property for a task, as a backup does, and takes it away again after `forMs`, if that is ever. */
+/** Sets the `lock` property for a task, as a backup does, and removes it after `forMs`, if that is finite. */
 export function lockVm(runtime: Runtime, vm: Vm, lock: string, forMs?: number): void {
   change(runtime, vm, (draft) => {
     if (draft.current.has('lock')) return;
@@ -105,7 +105,7 @@ export function holdUserConfigLock(runtime: Runtime, forMs: number): void {
   hold().catch(() => {});
 }
 
-/** Things outside this world fill the file system below a storage, or all of the node's when no storage is named. */
+/** Other data fills the file system below a storage, or all file systems of the node if no storage is named. */
 export function fillDisk(runtime: Runtime, node: string, storageId: string | undefined, forMs: number): void {
   const { world } = runtime;
   const storage = storageId === undefined ? undefined : world.storages.get(storageId);
@@ -122,7 +122,7 @@ export function fillDisk(runtime: Runtime, node: string, storageId: string | und
   }
 }
 
-/** The agent is there but busy with something endless: every ping times out. */
+/** The agent runs but hangs: every ping times out. */
 export function silenceAgent(runtime: Runtime, vm: Vm, forMs: number): void {
   if (vm.process) vm.process.agentBusyUntil = Math.max(vm.process.agentBusyUntil, runtime.clock.now() + forMs);
 }

@@ -29,7 +29,7 @@ describe('a download', () => {
     ['status', 'download failed: exit code 8'],
     ['cut', 'download failed: exit code 4'],
     ['content', /^checksum mismatch: got '0+' != expect '[0-9a-f]{64}'$/],
-  ] as const)('that fails by "%s" leaves nothing and works the next time', async (how, expected) => {
+  ] as const)('that fails by "%s" leaves nothing behind and succeeds the next time', async (how, expected) => {
     const { client, faults } = clientWith({ kind: 'download-fail', how, at: 1 });
     const { exitStatus } = await client.task('POST', DOWNLOAD, CHECKED);
     expect(exitStatus).toMatch(expected);
@@ -38,7 +38,7 @@ describe('a download', () => {
     expect(faults.strikes).toEqual([{ kind: 'download-fail', what: `POST ${DOWNLOAD}`, at: expect.any(Number) }]);
   });
 
-  it('whose line breaks once is resumed by wget itself', async () => {
+  it('whose connection breaks once is resumed by wget itself', async () => {
     const { client } = clientWith({ kind: 'download-fail', how: 'cut-once', percent: 40, at: 1 });
     const { exitStatus, log } = await client.task('POST', DOWNLOAD, CHECKED);
     expect(exitStatus).toBe('OK');
@@ -47,7 +47,7 @@ describe('a download', () => {
     expect(log.find((line) => line.includes('[ skipping'))).toBe('        [ skipping 163840K ]');
   });
 
-  it('that stalls is late by that much', async () => {
+  it('that stalls is delayed by that much', async () => {
     const durationMs = async (...rules: FaultRuleInput[]) => {
       const { startedAt, endedAt = 0 } = await clientWith(...rules).client.task('POST', DOWNLOAD, CHECKED);
       return endedAt - startedAt;
@@ -56,7 +56,7 @@ describe('a download', () => {
     expect(await durationMs({ kind: 'download-stall', percent: 99, for_ms: 45_000 })).toBe(usual + 45_000);
   });
 
-  it('shows how far it is, row by row, and a task can be made to fail there', async () => {
+  it('reports its progress, row by row, and a rule can make its task fail at that point', async () => {
     const { client } = clientWith({ kind: 'task-fail', match: { task: 'download' }, percent: 50, at: 1 });
     const { log } = await client.task('POST', DOWNLOAD, CHECKED);
     expect(log.at(-2)).toMatch(/^196608K [. ]+ 52%/);
@@ -81,7 +81,7 @@ describe('a download', () => {
     expect(await listed(client)).toEqual([]);
   });
 
-  it('of a file that the world says is troubled fails every time', async () => {
+  it('of a file that the world marks as faulty fails every time', async () => {
     const client = new TestClient(BARE_WORLD);
     const fetched = async (url: string) => (await client.task('POST', DOWNLOAD, { ...IMAGE, url })).exitStatus;
     expect(await fetched(WELL_KNOWN_URLS.gone)).toBe('download failed: exit code 8');
@@ -94,7 +94,7 @@ describe('a download', () => {
 const PARTS = { fields: { content: 'iso' }, fileName: 'x.iso' };
 
 describe('an upload', () => {
-  it.each([0, 50, 100])('that is cut at %d %% has not happened', async (percent) => {
+  it.each([0, 50, 100])('that is cut at %d %% has no effect', async (percent) => {
     const { client } = clientWith({ kind: 'upload-cut', percent, at: 1 });
     const bytes = new Uint8Array(1000);
     await expect(client.upload(UPLOAD, PARTS, bytes)).rejects.toThrow('connection reset by peer');
@@ -102,14 +102,14 @@ describe('an upload', () => {
     expect(await client.upload(UPLOAD, PARTS, bytes)).toMatchObject({ exitStatus: 'OK' });
   });
 
-  it('that stalls is late by that much', async () => {
+  it('that stalls is delayed by that much', async () => {
     const { client } = clientWith({ kind: 'upload-stall', percent: 50, for_ms: 30_000, at: 1 });
     const before = client.clock.now();
     await client.upload(UPLOAD, PARTS, new Uint8Array(1000));
     expect(client.clock.now() - before).toBeGreaterThanOrEqual(30_000);
   });
 
-  it('whose copy fails takes away what was there before', async () => {
+  it('whose copy fails removes the previous file', async () => {
     const { client } = clientWith({ kind: 'disk-full', storage: 'local', match: { path: 'upload' }, at: 2 });
     const bytes = new Uint8Array(100_000);
     await client.upload(UPLOAD, PARTS, bytes);
@@ -120,7 +120,7 @@ describe('an upload', () => {
     expect(await listed(client)).toEqual([]);
   });
 
-  it('is never held as a whole, however large it is', async () => {
+  it('is never held in memory as a whole, whatever its size', async () => {
     const client = new TestClient(BARE_WORLD);
     const piece = new Uint8Array(1024 * 1024).fill(65);
     const sent: number[] = [];
@@ -152,7 +152,7 @@ describe('an upload', () => {
   });
 });
 
-describe('rules about files on their way', () => {
+describe('rules about file transfers', () => {
   it('have a short form', () => {
     expect(parseShortForm('download-fail=refused:storage/local/download-url@1,upload-cut=30:upload@2')).toMatchObject([
       { kind: 'download-fail', how: 'refused', match: { path: 'storage/local/download-url' }, at: 1 },
@@ -160,7 +160,7 @@ describe('rules about files on their way', () => {
     ]);
   });
 
-  it('are drawn from a seed as well, and a patient client gets through', async () => {
+  it('are drawn from a seed as well, and a patient client succeeds', async () => {
     const struck = new Set<string>();
     for (let seed = 0; seed < 20; seed++) {
       const faults = seededFaults(seededRandom(`transfers ${seed}`), { kinds: TRANSFER_FAULT_KINDS, density: 1 });

@@ -1,4 +1,4 @@
-/** Trouble with files on their way: downloads that a node makes, uploads that a client sends. */
+/** Faults of file transfers: downloads by a node, and uploads by a client. */
 import type { Clock } from '../../base/clock.ts';
 import { TransportFailure } from '../../base/transport.ts';
 import type { DownloadFault, TransferInfo, UploadFault } from '../core/runtime.ts';
@@ -11,7 +11,7 @@ export type TransferRule = Extract<
   { readonly kind: 'download-fail' | 'download-stall' | 'upload-cut' | 'upload-stall' }
 >;
 
-/** `strikes` is asked once for each transfer that the rule matches. */
+/** `strikes` is called once for each transfer that the rule matches. */
 export function transferFaults(
   rule: TransferRule,
   strikes: (info: TransferInfo) => boolean,

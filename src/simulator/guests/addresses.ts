@@ -1,4 +1,4 @@
-/** The network as the guest sees it: one interface per NIC, with addresses from cloud-init or from the bridge's DHCP. */
+/** The network of a guest: one interface per NIC, with addresses from cloud-init or from the bridge's DHCP. */
 import { splitProperty } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { parseNic } from '../vm/machine.ts';
@@ -114,7 +114,7 @@ function staticAddress(cidr: string, family: 'ipv4' | 'ipv6'): GuestAddress[] {
   return prefix === undefined ? [] : [{ address, family, prefix: Number(prefix) }];
 }
 
-/** The same MAC gets the same address again; a full pool takes back what stopped or destroyed VMs still hold. */
+/** The same MAC gets the same address again; a full pool reclaims the leases of stopped or destroyed VMs. */
 function leaseFor(world: World, vm: Vm, bridge: Bridge, mac: string): string | undefined {
   const pool = bridge.dhcp;
   if (!pool) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The guest agent: what the program inside the guest answers. Checks and HTTP texts belong to the routes; here the agent
- * is known to be up. Results have the shape QEMU's agent gives them.
+ * The answers of the guest agent. Checks and HTTP messages belong to the routes; here the agent is known to be up.
+ * Results have the shape QEMU's agent gives them.
  */
 import type { Runtime } from '../core/runtime.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
@@ -28,7 +28,7 @@ export interface AgentSession {
   readonly runtime: Runtime;
   readonly vm: Vm;
   readonly process: QemuProcess;
-  /** What the guest does to its own power; the caller knows how QEMU ends. */
+  /** How the guest changes its own power state; the caller ends QEMU. */
   readonly power: { off(): void; sleep(): void };
 }
 

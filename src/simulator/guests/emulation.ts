@@ -1,11 +1,11 @@
 /**
- * What software emulation (TCG) of QEMU 10.0 lacks: for every CPU model the features it says it does without.
- * Rule [observed 9.2.11]: one warning per missing feature and virtual CPU; the features a model wants come in the order
- * in which QEMU checks them.
+ * What software emulation (TCG) of QEMU 10.0 lacks: for every CPU model the features that it reports as missing. Rule
+ * [observed 9.2.11]: one warning per missing feature and virtual CPU; the features of a model are in the order in which
+ * QEMU checks them.
  */
 import { splitProperty } from '../../pve/wire/index.ts';
 
-/** Where each feature lives: a CPUID word, and the bits in it. */
+/** The location of each feature: a CPUID word, and the bits in it. */
 const FEATURES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   'CPUID.01H:ECX': { pcid: 17, 'tsc-deadline': 24 },
   'CPUID.07H:EBX': {

@@ -1,6 +1,6 @@
 /**
- * The state of what runs inside a VM, as a function of time: nothing ticks, everything follows from when the guest began
- * to boot and from its profile. A VM without an operating system on its boot disk simply never gets anywhere.
+ * The state of what runs inside a VM, as a function of time: nothing ticks, everything follows from when the guest
+ * began to boot and from its profile. A VM without an operating system on its boot disk never boots.
  */
 import type { Instant } from '../../base/clock.ts';
 import { formatOfKey, parseProperty } from '../../pve/wire/index.ts';
@@ -8,7 +8,7 @@ import { cloudInitDriveKey } from '../vm/config/config-file.ts';
 import type { QemuProcess, Vm } from '../world/world.ts';
 
 export interface GuestState {
-  /** User space runs: the power button is heard. */
+  /** User space runs and reacts to the power button. */
   readonly booted: boolean;
   readonly networkUp: boolean;
   readonly agentAnswers: boolean;
@@ -29,7 +29,7 @@ export function guestState(process: QemuProcess | undefined, now: Instant): Gues
   };
 }
 
-/** When its agent opens the channel, counted from its boot; undefined where none ever will. */
+/** When its agent opens the channel, counted from its boot; undefined if it never does. */
 export function agentUpAt(process: QemuProcess | undefined): Instant | undefined {
   const guest = process?.guest;
   if (!guest || typeof guest.bootMs !== 'number' || typeof guest.agentMs !== 'number') return undefined;
@@ -48,7 +48,7 @@ export function agentEnabled(config: ReadonlyMap<string, string>): boolean {
   return parsed.ok && parsed.value.get('enabled') === '1';
 }
 
-/** Whether the guest was told anything by a cloud-init drive or by a NoCloud disc. */
+/** Whether the guest got data from a cloud-init drive or a NoCloud disc. */
 export function readsCloudInit(process: QemuProcess): boolean {
   if (process.guest?.cloudInit !== true) return false;
   return process.seed !== undefined || cloudInitDriveKey(process.launched) !== undefined;

@@ -1,6 +1,6 @@
 /**
  * Media that install by themselves: a guest profile that writes another one to the first disk of its VM and then powers
- * off or boots it. What it takes and how long is the world's data; nothing of it is Proxmox's doing.
+ * off or boots it. Requirements and durations come from the world; Proxmox is not involved.
  */
 import type { Runtime } from '../core/runtime.ts';
 import { setUsedBytes } from '../storage/catalogue.ts';
@@ -10,7 +10,7 @@ import type { Installation, QemuProcess, Vm, Volume } from '../world/world.ts';
 
 const paused = new WeakMap<QemuProcess, () => void>();
 
-/** To be told when a paused machine resumes; until then it computes nothing. */
+/** Called when a paused machine resumes; until then it does nothing. */
 export function resumeInstallation(process: QemuProcess): void {
   paused.get(process)?.();
   paused.delete(process);
@@ -22,7 +22,7 @@ function resumed(process: QemuProcess): Promise<void> {
   });
 }
 
-/** Follows an installation for as long as the machine runs; does nothing where none takes place. */
+/** Runs an installation while the machine runs; does nothing if there is none. */
 export function followInstallation(runtime: Runtime, vm: Vm, process: QemuProcess, powerOff: () => void): void {
   follow(runtime, vm, process, powerOff).catch(() => {}); // its clock was stopped
 }
@@ -36,7 +36,7 @@ async function follow(runtime: Runtime, vm: Vm, process: QemuProcess, powerOff: 
     if (waitMs > 0) await runtime.clock.sleep(waitMs);
     if (process.qmpStatus !== 'running') await resumed(process);
     if (vm.process !== process) return;
-    // A reset or a pause meanwhile has put off the end.
+    // A reset or a pause has postponed the end.
     if (waitMs > 0) continue;
     write(runtime, vm, target, guest.installs);
     if (guest.installs.afterwards === 'off') return powerOff();

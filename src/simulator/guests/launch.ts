@@ -1,6 +1,6 @@
 /**
- * Turns a configuration into a running QEMU process: what must exist for it, and which guest then boots. The checks run in
- * the order of a real start, because a VM may have several problems and Proxmox reports only the first.
+ * Turns a configuration into a running QEMU process: checks what it needs, and chooses the guest that boots. The checks
+ * run in the order of a real start, because a VM may have several problems and Proxmox reports only the first.
  */
 import { formatOfKey, parseBootOrder, parseProperty, splitProperty } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
@@ -64,7 +64,7 @@ function legacyDevices(config: Config): string[] {
   return [...(bootDisk === undefined ? [] : [bootDisk]), ...defaultBootOrder(config)];
 }
 
-/** What a NoCloud disc in one of the CD drives says; of several the first on the buses counts. */
+/** The data of a NoCloud disc in one of the CD drives; if there are several, the first on the buses counts. */
 export function attachedSeed(world: World, vm: Vm): Seed | undefined {
   for (const drive of drivesByBus(vm.config.current)) {
     const disc = drive.isCdrom ? findVolume(world, vm.node, drive.file)?.disc : undefined;
@@ -179,7 +179,7 @@ export function mappingsOnNode(world: World, kind: MappingKind, id: string, node
   return (world.mappings[kind].get(id)?.map ?? []).map(mappingEntry).filter((entry) => entry.get('node') === node);
 }
 
-/** What a mapping says about one node. */
+/** The entry of a mapping for one node. */
 export function mappingEntry(text: string): Map<string, string> {
   return new Map(splitProperty(text).map((part) => [part.key ?? '', part.value]));
 }

@@ -1,4 +1,6 @@
-/** What stands between the cards of a VM and the bridges of its host: MTU, VLANs, and the script that plugs them in. */
+/**
+ * The connection between the cards of a VM and the bridges of its host: MTU, VLANs, and the script that plugs them in.
+ */
 import { dieFault } from '../http/response.ts';
 import { parseNic } from '../vm/machine.ts';
 import type { SimNode } from '../world/world.ts';
@@ -79,7 +81,7 @@ export function scriptFailure(node: SimNode | undefined, device: string, nic: Ni
   return lines && { lines, status: 512 };
 }
 
-/** The host's end of a card. */
+/** The host side of a card. */
 export function tapDevice(vmid: number, key: string): string {
   return `tap${vmid}i${key.slice('net'.length)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The operating systems a simulated disk can hold. A profile is data: how long each phase of its life takes and what it
- * understands. Worlds put one on a volume; copies of the volume carry it along.
+ * The operating systems a simulated disk can hold. A profile is data: the duration of each phase, and what it supports.
+ * Worlds put one on a volume; copies of the volume keep it.
  */
 import type { GuestProfile } from '../world/world.ts';
 
@@ -55,7 +55,7 @@ export const talos: GuestProfile = {
 /** Rule [assumed]: cloud-init has fetched and started a package half a minute after the network is up. */
 const PACKAGE_MS = 30_000;
 
-/** A guest whose cloud-init was told to install the agent; one that has it, or has no cloud-init, stays as it is. */
+/** A guest whose cloud-init installs the agent; one that has it, or has no cloud-init, stays as it is. */
 export function withInstalledAgent(guest: GuestProfile): GuestProfile {
   if (!guest.cloudInit || guest.agentMs !== 'none') return guest;
   return { ...guest, agentMs: guest.networkMs + PACKAGE_MS };

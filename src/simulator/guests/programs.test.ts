@@ -29,7 +29,7 @@ describe('programs in a guest', () => {
     [['cat', '/nosuch'], { code: 1, out: '', err: 'cat: /nosuch: No such file or directory\n' }],
     [['systemctl', 'is-active', 'qemu-guest-agent'], { code: 0, out: 'active\n', err: '' }],
     [['cloud-init', 'status'], { code: 0, out: 'status: done\n', err: '' }],
-  ])('%j does what it does in a real one', (command, expected) => {
+  ])('%j behaves as in a real guest', (command, expected) => {
     expect(run(command)).toEqual(expected);
   });
 
@@ -38,17 +38,17 @@ describe('programs in a guest', () => {
     ['activating', 3],
     ['failed', 3],
     ['inactive', 3],
-  ] as const)('say that the service of the agent is %s where the profile does', (agentService, code) => {
+  ] as const)('report the agent service as %s if the profile says so', (agentService, code) => {
     const context = { ...CONTEXT, guest: { ...debianWithAgent, agentService } };
     const result = runProgram(['systemctl', 'is-active', 'qemu-guest-agent'], context, '');
     expect(result).toMatchObject({ stdout: `${agentService}\n`, exitCode: code });
   });
 
-  it('read what they are given', () => {
+  it('read their input', () => {
     expect(run(['/bin/cat'], 'from stdin')).toEqual({ code: 0, out: 'from stdin', err: '' });
   });
 
-  it('take as long as they say', () => {
+  it('take the time that they declare', () => {
     expect(runProgram(['sleep', '5'], CONTEXT, '')?.runsForMs).toBe(5_000);
   });
 

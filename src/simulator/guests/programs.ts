@@ -1,6 +1,6 @@
 /**
- * The few programs and files that a simulated guest has. A shell understands only what clients really send to check on a
- * guest: words, `;`, `&&`, `>&2` and `exit`.
+ * The few programs and files of a simulated guest. The shell supports only what clients send to check a guest: words,
+ * `;`, `&&`, `>&2` and `exit`.
  */
 import type { GuestProfile, QemuProcess, Vm } from '../world/world.ts';
 import { guestHostName, readsCloudInit } from './guest.ts';

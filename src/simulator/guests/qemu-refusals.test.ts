@@ -7,7 +7,7 @@ const refusal = (config: Record<string, string>) => qemuRefusal(new Map(Object.e
 const warnings = (config: Record<string, string>) => emulationWarnings(new Map(Object.entries(config)));
 
 describe('QEMU', () => {
-  it('runs what is within its means', () => {
+  it('starts a supported configuration', () => {
     expect(refusal({ memory: '4096', cores: '2', vcpus: '2', machine: 'pc-q35-2.4', args: '-device foo' })).toBe(
       undefined,
     );
@@ -39,7 +39,7 @@ describe('software emulation', () => {
     );
   });
 
-  it('counts flags that come and go', () => {
+  it('counts added and removed flags', () => {
     expect(warnings({ cpu: 'kvm64,flags=+pcid;+aes' })).toHaveLength(1);
     expect(warnings({ cpu: 'Haswell,flags=-pcid' })).toHaveLength(4);
     expect(warnings({})).toEqual([]);

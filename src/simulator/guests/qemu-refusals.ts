@@ -1,4 +1,4 @@
-/** Why a QEMU process does not come up although its command line could be made: what QEMU itself says, and then ends. */
+/** Why a QEMU process does not start although its command line could be built: the messages of QEMU before it exits. */
 import { splitProperty } from '../../pve/wire/index.ts';
 import { memoryMiB } from '../vm/machine.ts';
 
@@ -71,7 +71,7 @@ function tooMuchMemory(config: Config, hostMemoryBytes: number): string[] | unde
   return ["kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory"];
 }
 
-/** A property written with or without its name, as the first of its list. */
+/** The first property of a list, with or without its name. */
 function optionOf(text: string | undefined, name: string): string | undefined {
   return splitProperty(text ?? '').find(({ key }) => key === undefined || key === name)?.value;
 }

@@ -15,7 +15,7 @@ const networkOf = (text: string, index = 0) => {
 };
 
 describe('a NoCloud disc', () => {
-  it('counts only with the label in one case and with both documents', () => {
+  it('counts only with the label in a single case and with both documents', () => {
     expect(seed({}, 'CIDATA')).toBeDefined();
     expect(seed({}, 'CiData')).toBeUndefined();
     expect(seed({}, 'config-2')).toBeUndefined();
@@ -29,7 +29,7 @@ describe('a NoCloud disc', () => {
     expect(read && seedNetworkOf(read, MAC, 3)?.addresses).toEqual(['10.0.20.30/24']);
   });
 
-  it('names the host in its user data before its meta data', () => {
+  it('takes the host name from user-data before meta-data', () => {
     const metaData = 'local-hostname: meta\n';
     expect(seed({ 'meta-data': metaData })?.hostName).toBe('meta');
     expect(seed({ 'meta-data': metaData, 'user-data': '#cloud-config\nfqdn: web.lab\n' })?.hostName).toBe('web');
@@ -42,11 +42,11 @@ describe('a NoCloud disc', () => {
     ['#cloud-config\npackages: [vim]\n', false],
     ['packages: [qemu-guest-agent]\n', false],
     ['#!/bin/sh\napt-get install qemu-guest-agent\n', false],
-  ])('has the agent installed by cloud-init where its user data is %j: %j', (userData, installsAgent) => {
+  ])('has the agent installed by cloud-init if its user-data is %j: %j', (userData, installsAgent) => {
     expect(seed({ 'user-data': userData })?.installsAgent).toBe(installsAgent);
   });
 
-  it('without a network document lets the first card ask for DHCP', () => {
+  it('without a network document uses DHCP on the first card', () => {
     expect(networkOf('')).toMatchObject({ dhcp4: true });
     expect(networkOf('', 1)).toBeUndefined();
   });
@@ -61,7 +61,7 @@ describe('a NoCloud disc', () => {
       'version 1 with a mask',
       `version: 1\nconfig: [{ type: physical, name: eth0, mac_address: "${MAC}", subnets: [{ type: static, address: 10.0.0.5, netmask: 255.255.255.0 }] }]`,
     ],
-  ])('gives addresses in %s', (_, text) => {
+  ])('sets addresses in %s', (_, text) => {
     expect(networkOf(text)).toMatchObject({ dhcp4: false, addresses: ['10.0.0.5/24'] });
   });
 
@@ -70,7 +70,7 @@ describe('a NoCloud disc', () => {
     expect(networkOf('version: 2\nethernets: { ens19: { dhcp4: true } }', 1)).toMatchObject({ dhcp4: true });
   });
 
-  it('may carry a machine configuration of Talos, which wins over the network document', () => {
+  it('may contain a Talos machine configuration, which overrides the network document', () => {
     const userData = [
       'version: v1alpha1',
       'machine:',

@@ -1,17 +1,18 @@
 /**
- * What a NoCloud volume tells a guest: host name and network, from the documents on a disc labelled `cidata`. This is guest
- * behaviour, not Proxmox's: cloud-init and Talos read the same files, and Talos also takes its machine configuration.
+ * The data of a NoCloud volume for a guest: host name and network, from the documents on a disc labelled `cidata`. This
+ * is guest behaviour, not Proxmox's: cloud-init and Talos read the same files, and Talos also reads its machine
+ * configuration.
  */
 import { parseAllDocuments } from 'yaml';
 import type { Disc } from '../storage/files/iso9660.ts';
 
 export interface Seed {
   readonly hostName: string | undefined;
-  /** Whether there is any user data: what an installer waits for. */
+  /** Whether there is user-data, which an installer waits for. */
   readonly hasUserData: boolean;
-  /** Whether its user data has cloud-init install the guest agent. */
+  /** Whether its user-data makes cloud-init install the guest agent. */
   readonly installsAgent: boolean;
-  /** Undefined without a network document: then the first card asks for DHCP. */
+  /** Undefined without a network document: then the first card uses DHCP. */
   readonly networks: readonly SeedNetwork[] | undefined;
 }
 
@@ -72,7 +73,7 @@ function textOf(disc: Disc, name: string): string | undefined {
   return bytes === undefined ? undefined : Buffer.from(bytes).toString('utf8');
 }
 
-/** All documents that are maps; text that is not YAML (a shell script) tells nothing. */
+/** All documents that are maps; text that is not YAML (a shell script) is ignored. */
 function documentsOf(text: string): Fields[] {
   return parseAllDocuments(text, { logLevel: 'silent' }).flatMap((document) => {
     if (document.errors.length > 0) return [];

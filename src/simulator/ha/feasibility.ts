@@ -1,11 +1,11 @@
 /**
- * Which HA rules contradict each other or the cluster, and in which words. The manager ignores such rules; the API refuses
- * to create one. All complaints are about the `resources` of a rule.
- * Rule [source HA Rules.pm, Rules/NodeAffinity.pm, Rules/ResourceAffinity.pm check_*]: the checks, in this order.
+ * Which HA rules contradict each other or the cluster, with the server's messages. The manager ignores such rules; the
+ * API refuses to create one. All messages are about the `resources` of a rule. Rule [source HA Rules.pm,
+ * Rules/NodeAffinity.pm, Rules/ResourceAffinity.pm check_*]: the checks, in this order.
  */
 import type { HaRule, NodeAffinityRule, ResourceAffinityRule } from './state.ts';
 
-/** Complaints by the id of the rule. */
+/** Messages by the id of the rule. */
 export type Infeasible = ReadonlyMap<string, readonly string[]>;
 
 interface RuleSets {

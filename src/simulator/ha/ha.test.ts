@@ -6,7 +6,7 @@ import { requestHaStart, requestHaStop } from './requests.ts';
 import { wakeHa } from './rounds.ts';
 
 const CONFIG = { memory: '64', kvm: '0' };
-/** The manager's round, the node's round, the work, and the manager's round that sees it. */
+/** The manager's round, the node's round, the work, and the manager's next round. */
 const SEEN_MS = 40_000;
 
 function bench(options: Readonly<Record<string, string>> = {}, config: Readonly<Record<string, string>> = CONFIG) {
@@ -25,7 +25,7 @@ function bench(options: Readonly<Record<string, string>> = {}, config: Readonly<
 }
 
 describe('the HA manager', () => {
-  it('starts what should run, and then has nothing left to do', async () => {
+  it('starts resources that should run, and then has nothing left to do', async () => {
     const { vm, wait, state, tasks, clock, runtime } = bench();
     await wait();
     expect(vm.process).toBeDefined();
@@ -35,7 +35,7 @@ describe('the HA manager', () => {
     expect(runtime.world.ha.manager?.isActive).toBe(true);
   });
 
-  it('starts again what went down by itself', async () => {
+  it('restarts a VM that stopped by itself', async () => {
     const { vm, wait, test, runtime, tasks } = bench();
     await wait();
     await test.task((task) => stopVm(runtime, { node: 'pve1', vmid: 500, task }));
@@ -45,7 +45,7 @@ describe('the HA manager', () => {
     expect(tasks('qmstart')).toHaveLength(2);
   });
 
-  it('leaves alone what is ignored, and what is no longer configured', async () => {
+  it('leaves ignored and unconfigured resources alone', async () => {
     const { vm, wait, state, request, ha, runtime, test } = bench({ state: 'ignored' });
     await wait();
     expect([state(), vm.process]).toEqual([undefined, undefined]);
@@ -58,7 +58,7 @@ describe('the HA manager', () => {
     expect([state(), vm.process]).toEqual([undefined, undefined]);
   });
 
-  it('stops by force what is asked for without patience, and remembers that it was asked', async () => {
+  it('stops a resource by force on a stop without a timeout, and keeps the requested state', async () => {
     const { vm, wait, state, ha, tasks, test, runtime } = bench();
     await wait();
     await test.task((task) => requestHaStop(runtime, { node: 'pve1', vmid: 500, task }, 0));
@@ -71,14 +71,14 @@ describe('the HA manager', () => {
     expect(vm.process).toBeDefined();
   });
 
-  it('loses a stop that is asked for before it has looked at the VM', async () => {
+  it('loses a stop request that comes before its first round', async () => {
     const { vm, wait, test, runtime } = bench();
     await test.task((task) => requestHaStop(runtime, { node: 'pve1', vmid: 500, task }, 0));
     await wait();
     expect(vm.process).toBeDefined();
   });
 
-  it('gives up after as many tries as it is allowed, until it is told to forget them', async () => {
+  it('gives up after the allowed number of tries, until the resource is disabled', async () => {
     const { wait, state, tasks, request, clock } = bench(
       { max_restart: '2', max_relocate: '1' },
       { ...CONFIG, net0: 'virtio=BC:24:11:00:00:01,bridge=vmbr9' },

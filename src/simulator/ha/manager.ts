@@ -1,8 +1,9 @@
 /**
- * The managers of high availability. The cluster's manager (CRM) compares in rounds what is requested with what it knows and
- * gives orders; the agent of each node (LRM) carries them out. `rounds.ts` decides when.
+ * The HA managers. The cluster's manager (CRM) compares requested and known states in rounds and gives orders; the
+ * agent of each node (LRM) executes them. `rounds.ts` decides when.
  *
- * Only healthy nodes are simulated: no fencing, no load balancing; what is moved was asked for, and rules move nothing.
+ * Only healthy nodes are simulated: no fencing, no load balancing; resources move only on request, and rules move
+ * nothing.
  */
 import type { Runtime } from '../core/runtime.ts';
 import { migrateVm } from '../vm/migration.ts';
@@ -174,7 +175,7 @@ const WORKERS = 4;
 const DEFAULT_STOP_SECONDS = 60;
 const TASK_OWNER = 'root@pam';
 
-/** Begins what is ordered and not begun; the ends come later, `onResult` says so. */
+/** Starts pending orders; they end later, which `onResult` reports. */
 export function agentRound(runtime: Runtime, node: string, onResult: () => void): void {
   const services = [...runtime.world.ha.services.values()].filter((service) => service.node === node);
   let busy = services.filter((service) => service.working !== undefined).length;

@@ -1,4 +1,4 @@
-/** What the power switches of a managed VM do: they tell the HA manager, by its command line tool, and are done. */
+/** Power actions of a managed VM: they only file a request with the HA manager's command line tool. */
 import type { Runtime } from '../core/runtime.ts';
 import type { Task } from '../core/tasks.ts';
 import { dieFault } from '../http/response.ts';

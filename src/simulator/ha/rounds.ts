@@ -1,6 +1,6 @@
 /**
- * When the HA managers run: in fixed rounds, like the real daemons, but only while there is something left to
- * do. A cluster whose resources are as requested costs nothing, and time can stand still.
+ * When the HA managers run: in fixed rounds, like the real daemons, but only while work is left. A cluster whose
+ * resources are as requested needs no timers.
  */
 import { randomInteger } from '../../base/random.ts';
 import type { Runtime } from '../core/runtime.ts';
@@ -11,16 +11,16 @@ import type { Rounds } from './state.ts';
 const IDLE_ROUND_MS = 5_000;
 const ROUND_MS = 10_000;
 
-/** Where a loop is waiting for the next round. */
+/** Loops that wait for the next round. */
 const awake = new WeakSet<Runtime>();
 
-/** Orders that were under way when the world was saved have no worker any more. */
+/** Orders that were running when the world was saved have no worker any more. */
 export function resumeHa(runtime: Runtime): void {
   for (const service of runtime.world.ha.services.values()) service.working = undefined;
   wakeHa(runtime);
 }
 
-/** To be called after everything the managers might have to react to. */
+/** Call it after every change that the managers may react to. */
 export function wakeHa(runtime: Runtime): void {
   const { ha } = runtime.world;
   if (awake.has(runtime) || (ha.resources.size === 0 && ha.services.size === 0) || isSettled(runtime.world)) return;
@@ -55,7 +55,7 @@ function upcoming(runtime: Runtime, rounds: Rounds | undefined): Rounds {
   return { ...rounds, nextAt: rounds.nextAt + missed * everyMs };
 }
 
-/** When a daemon has looked around last. */
+/** When a daemon last ran. */
 export function lastRoundAt(runtime: Runtime, rounds: Rounds): number {
   return upcoming(runtime, rounds).nextAt - (rounds.isActive ? ROUND_MS : IDLE_ROUND_MS);
 }

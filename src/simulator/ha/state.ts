@@ -1,4 +1,4 @@
-/** High availability as data: what is configured, what the manager has made of it, and what it still has to do. */
+/** High availability as data: the configuration, the manager's view, and its pending work. */
 import type { Instant } from '../../base/clock.ts';
 
 export interface HaState {
@@ -6,7 +6,7 @@ export interface HaState {
   readonly resources: Map<string, Map<string, string>>;
   /** Sections of rules.cfg by id, in the order of the file. */
   readonly rules: Map<string, HaRule>;
-  /** Sections of groups.cfg by name, where there still are groups. */
+  /** Sections of groups.cfg by name, in releases with groups. */
   readonly groups: Map<string, Map<string, string>>;
   /** The manager's view, which is what `hastate` shows. */
   readonly services: Map<string, HaService>;
@@ -26,7 +26,7 @@ interface RuleBase {
   readonly isDisabled: boolean;
 }
 
-/** The resources run on these nodes: if possible, or (strict) there or nowhere. */
+/** The resources run on these nodes: if possible, or (strict) only there. */
 export interface NodeAffinityRule extends RuleBase {
   readonly type: 'node-affinity';
   /** Priorities by node; higher is better. */
@@ -35,7 +35,7 @@ export interface NodeAffinityRule extends RuleBase {
   readonly strict: boolean | undefined;
 }
 
-/** The resources run on one node, or each on a node of its own. */
+/** The resources run on one node, or each on a separate node. */
 export interface ResourceAffinityRule extends RuleBase {
   readonly type: 'resource-affinity';
   readonly affinity: 'positive' | 'negative';
@@ -51,7 +51,7 @@ export interface HaService {
   /** Where the manager believes it is. */
   node: string;
   state: ServiceState;
-  /** What the node was told and did; a new number is a new order. */
+  /** The current order of the node; a new number is a new order. */
   order: number;
   /** How the current order ended, once it has. */
   result: 'success' | 'error' | undefined;
@@ -64,7 +64,7 @@ export interface HaService {
   tries: number;
   /** The order that the node is working on. */
   working: number | undefined;
-  /** Asked for by a command that has been read. */
+  /** Requested by a command that a round has processed. */
   stopRequested: StopCommand | undefined;
   /** Of a migration: the node it goes to. */
   target?: string | undefined;
@@ -82,7 +82,7 @@ export interface StopCommand {
   readonly seconds: number;
 }
 
-/** A daemon that looks around in a rhythm, faster while it has nothing to do. */
+/** A daemon that runs at intervals, shorter while it is idle. */
 export interface Rounds {
   nextAt: Instant;
   isActive: boolean;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeForm } from './body-formats.ts';
 
 describe('decodeForm', () => {
-  it('gives back every value that was encoded completely', () => {
+  it('returns every value that was fully encoded', () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1 });
     fc.assert(
       fc.property(fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9-]*$/), text, { minKeys: 1 }), (values) => {
@@ -13,14 +13,14 @@ describe('decodeForm', () => {
     );
   });
 
-  it('keeps an empty value, and forgets earlier ones at a key without a value', () => {
+  it('keeps an empty value, and drops earlier ones at a key without a value', () => {
     expect([...decodeForm('a=&b=1&b')]).toEqual([
       ['a', ''],
       ['b', null],
     ]);
   });
 
-  it('makes a nameless parameter of an empty pair, but not of empty pairs at the end', () => {
+  it('turns an empty pair into a nameless parameter, but not empty pairs at the end', () => {
     expect([...decodeForm('a=1&&b=2&&')]).toEqual([
       ['a', '1'],
       ['', null],
@@ -28,7 +28,7 @@ describe('decodeForm', () => {
     ]);
   });
 
-  it('takes a lone zero for no data', () => {
+  it('treats a lone zero as no data', () => {
     expect(decodeForm('0').size).toBe(0);
   });
 });

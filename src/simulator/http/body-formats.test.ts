@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeJson } from './body-formats.ts';
 
 describe('decodeJson', () => {
-  it('reads whatever JSON can say', () => {
+  it('reads every JSON value', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         fc.pre(!/\d{16}/.test(text)); // long whole numbers stay text, see below
@@ -77,7 +77,7 @@ describe('decodeJson', () => {
     ['"abc', 'unexpected end of string while parsing JSON string, at character offset 4 (before "(end of string)")'],
     ['01', 'malformed number (leading zero must not be followed by another digit), at character offset 1 (before "1")'],
     ['-', 'malformed number (no digits after initial minus), at character offset 1 (before "(end of string)")'],
-  ])('complains about %j in the words of the server', (text, message) => {
+  ])('rejects %j with the message of the server', (text, message) => {
     expect(decodeJson(text)).toEqual({ ok: false, message });
   });
 });

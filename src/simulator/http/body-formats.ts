@@ -1,8 +1,8 @@
 /**
- * Decodes bodies. Forms and queries are read with all the habits of pveproxy: pairs end at `&` or `;`, only the first two
- * pieces around `=` count, keys are bytes, values UTF-8, repeated keys become a list
- * [source HS AnyEvent.pm decode_urlencoded]. JSON that does not parse is refused in the words of the decoder that pveproxy
- * uses (JSON::XS): what was expected, at which character, and what is there instead. `JSON.parse` says neither.
+ * Decodes bodies. Forms and queries are read with all the habits of pveproxy: pairs end at `&` or `;`, only the first
+ * two pieces around `=` count, keys are bytes, values UTF-8, repeated keys become a list [source HS AnyEvent.pm
+ * decode_urlencoded]. Invalid JSON is refused with the messages of the decoder that pveproxy uses (JSON::XS): what was
+ * expected, at which character, and what was found instead. `JSON.parse` reports neither.
  */
 import { splitLikePerl } from '../schema/perl-text.ts';
 import type { RawValue } from '../schema/types.ts';

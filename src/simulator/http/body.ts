@@ -1,14 +1,14 @@
-/** Bodies of requests on their way in: as a whole, or piece by piece without ever being held as a whole. */
+/** Receives request bodies: as a whole, or piece by piece without holding the whole body. */
 import { isStreamBody, type StreamBody, TransportFailure, type WireRequest } from '../../base/transport.ts';
 import { type DecodedUpload, UploadReader } from './multipart.ts';
 
-/** The body as a whole, or what an upload was found to be. */
+/** The whole body, or the parts of an upload. */
 export interface ReceivedBody {
   readonly bytes: Uint8Array;
   readonly upload: DecodedUpload | undefined;
 }
 
-/** Told how much has arrived; may take its time, or end the connection by throwing. */
+/** Receives how much has arrived; may wait, or end the connection by throwing. */
 export type OnProgress = (doneBytes: number, sizeBytes: number) => Promise<void>;
 
 /** Of anything but an upload; pveproxy refuses far less, and that with an answer. */
@@ -26,7 +26,7 @@ export async function receiveBody(
     : { bytes: new Uint8Array(), upload: await readUpload(stream, boundary, onProgress) };
 }
 
-/** Bytes that are all there, as if they came in one piece. */
+/** Bytes that are already complete, as one piece. */
 function wholeBody(bytes: Uint8Array = new Uint8Array()): StreamBody {
   return {
     sizeBytes: bytes.length,

@@ -46,7 +46,7 @@ function newWorld() {
 }
 
 describe('a URL of this machine', () => {
-  it('is fetched, and its bytes tell size, checksums and format', async () => {
+  it('is downloaded, and its bytes give size, checksums and format', async () => {
     for (const url of [`${base}/disk.qcow2`, `${base}/moved`, `${base.replace('127.0.0.1', 'localhost')}/disk.qcow2`]) {
       expect(await fetchLoopback(newWorld(), url), url).toMatchObject({
         kind: 'file',
@@ -55,7 +55,7 @@ describe('a URL of this machine', () => {
     }
   });
 
-  it('is refused as its server refuses it, and never followed to another machine', async () => {
+  it('is refused as its server refuses it, and redirects to other machines are not followed', async () => {
     expect(await fetchLoopback(newWorld(), `${base}/nosuch`)).toEqual({ kind: 'status', status: 404 });
     expect(await fetchLoopback(newWorld(), `${base}/away`)).toEqual({ kind: 'refused' });
   });

@@ -1,6 +1,6 @@
 /**
- * Really fetches files from loopback addresses, for tests of other projects that serve files themselves. Nothing but this
- * machine is ever asked: a name is not looked up, and a redirect to elsewhere is not followed.
+ * Really downloads files from loopback addresses, for tests of other projects that serve files themselves. It only
+ * contacts this machine: it resolves no names and follows no redirects to other hosts.
  */
 import { createHash } from 'node:crypto';
 import { type IncomingMessage, request as requestPlain } from 'node:http';
@@ -16,7 +16,7 @@ const BEGINNING_BYTES = 64 * 1024;
 const MOST_REDIRECTS = 20;
 const IDLE_MS = 30_000;
 
-/** Undefined for an address that is not of this machine: that is the business of the world file. */
+/** Undefined for an address of another machine: the world file decides about those. */
 export async function fetchLoopback(world: World, url: string, redirects = 0): Promise<OutsideAnswer | undefined> {
   const target = loopbackTarget(url);
   if (!target) return undefined;
@@ -43,7 +43,7 @@ export async function fetchLoopback(world: World, url: string, redirects = 0): P
   }
 }
 
-/** `localhost` is taken for 127.0.0.1 without a name lookup. */
+/** `localhost` means 127.0.0.1, without a name lookup. */
 function loopbackTarget(text: string): URL | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);
@@ -54,7 +54,7 @@ function loopbackTarget(text: string): URL | undefined {
 
 function get(url: URL): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // A test server on this machine has a certificate of its own making.
+    // A test server on this machine has a self-signed certificate.
     const sent =
       url.protocol === 'https:' ? requestTls(url, { rejectUnauthorized: false }, resolve) : requestPlain(url, resolve);
     sent.on('error', reject);

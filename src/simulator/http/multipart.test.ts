@@ -23,7 +23,7 @@ function decode(...parts: readonly [string, string][]) {
 }
 
 describe('decodeUpload', () => {
-  it('reads the fields in their order and the file behind them', () => {
+  it('reads the fields in order and the file after them', () => {
     const parts = [
       field('content', 'iso'),
       field('checksum-algorithm', 'md5'),
@@ -44,13 +44,13 @@ describe('decodeUpload', () => {
     expect(decoded.ok && Buffer.from(decoded.upload.content).equals(bytes)).toBe(true);
   });
 
-  it('takes fields behind the file for a part of it', () => {
+  it('treats fields after the file as part of it', () => {
     const decoded = decode(file('a.iso', 'data'), field('content', 'iso'));
     expect(decoded).toMatchObject({ fields: {}, fileName: 'a.iso' });
     expect(decoded).toHaveProperty('content', expect.stringContaining('name="content"'));
   });
 
-  it('stumbles over a checksum before its algorithm', () => {
+  it('fails on a checksum before its algorithm', () => {
     const parts = [
       field('content', 'iso'),
       field('checksum', 'abc'),
@@ -60,7 +60,7 @@ describe('decodeUpload', () => {
     expect(decode(...parts)).toMatch(/^wrong Content-Disposition 'form-data; name="checksum"\r\n/);
   });
 
-  it('wants the file under the name filename', () => {
+  it('requires the file under the name filename', () => {
     expect(decode(['form-data; name="file"; filename="a.iso"', 'data'])).toBe(
       "wrong field name 'file' for file upload, expected 'filename' at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 1325.\n",
     );
@@ -84,7 +84,7 @@ describe('decodeUpload', () => {
     }
   });
 
-  it('finds the end of a large file in pieces, and keeps its beginning and its sums', () => {
+  it('finds the end of a large file in pieces, and keeps its beginning and its checksums', () => {
     const content = Buffer.alloc(6 * 1024 * 1024, 'proxwright\r\n--');
     const whole = body(field('content', 'iso'), file('a.iso', content.toString('latin1')));
     for (const size of [65_536, 1_000_003]) {

@@ -1,7 +1,7 @@
 /**
- * Reads an upload the way pveproxy does: not as a list of parts, but by looking for `content`, `checksum-algorithm`
- * and `checksum` in this order and then for the file, whatever else there is. A part out of order is swallowed by its
- * neighbour, with the odd answers that follow. The file itself passes through: of a large one only its beginning, its
+ * Reads an upload the way pveproxy does: not as a list of parts, but by looking for `content`, `checksum-algorithm` and
+ * `checksum` in this order and then for the file, whatever else there is. A part out of order becomes part of its
+ * neighbour, with the odd answers that follow. The file itself is not kept: of a large one only its beginning, its
  * length and its checksums stay. [source HS AnyEvent.pm file_upload_multipart]
  */
 import { createHash, type Hash } from 'node:crypto';
@@ -128,7 +128,7 @@ class FileReader {
   readonly #hashes: Map<string, Hash>;
   readonly #kept: Uint8Array[] = [];
   #sizeBytes = 0;
-  /** The end of what has come: it may be the beginning of the boundary, or the line break in front of it. */
+  /** The end of the received bytes: it may be the start of the boundary, or the line break before it. */
   #pending = Buffer.alloc(0);
   #isComplete = false;
 

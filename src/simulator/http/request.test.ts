@@ -32,7 +32,7 @@ describe('the path', () => {
     });
   });
 
-  it('keeps a plus sign and shows itself undivided', () => {
+  it('keeps a plus sign and is shown unsplit', () => {
     expect(decode('GET', '/api2/json/pools/a+b/')).toMatchObject({
       target: { path: '/pools/a+b/', segments: ['pools', 'a+b'] },
     });
@@ -59,11 +59,11 @@ describe('parameters', () => {
     });
   });
 
-  it('that repeat become a list', () => {
+  it('become a list if repeated', () => {
     expect(paramsOf(decode('GET', '/api2/json/x?a=1&a=2&a=3'))).toEqual({ a: ['1', '2', '3'] });
   });
 
-  it('of the query win over those of the body', () => {
+  it('of the query override those of the body', () => {
     expect(paramsOf(decode('PUT', '/api2/json/x?a=query', 'a=body&b=%C3%BC', FORM))).toEqual({ a: 'query', b: 'ü' });
     expect(paramsOf(decode('POST', '/api2/json/x?a=query', '{"a":1,"c":true}', 'application/json'))).toEqual({
       a: 'query',
@@ -116,7 +116,7 @@ describe('the body', () => {
 describe('recorded answers without JSON', () => {
   const plain = recordedRequests().filter(({ request }) => 'fault' in decodeRequest(request));
 
-  it('are there', () => {
+  it('exist', () => {
     expect(plain.length).toBeGreaterThan(8);
   });
 
@@ -131,7 +131,7 @@ describe('recorded answers without JSON', () => {
     ]);
   });
 
-  it('are given to no refused request that reached the router', () => {
+  it('never answer a request that reached the router', () => {
     const early = recordedRequests().filter(
       ({ request, answer }) =>
         typeof answer.body === 'string' && answer.status >= 400 && decodeRequest(request).kind === 'call',

@@ -1,7 +1,7 @@
 /**
  * Decodes a request as pveproxy does, up to the point where the router takes over: method, path, format, parameters.
- * Faults come in two stages, because the login is checked between them: a wrong method is refused without a login, a wrong
- * body only to those who may come in. [source HS AnyEvent.pm process_header, authenticate_and_handle_request,
+ * Faults come in two stages, because the login is checked between them: a wrong method is refused without a login, a
+ * wrong body only after it. [source HS AnyEvent.pm process_header, authenticate_and_handle_request,
  * handle_api2_request, extract_params]
  */
 import type { Method, WireRequest } from '../../base/transport.ts';

@@ -35,7 +35,7 @@ describe('answers', () => {
     });
   });
 
-  it('show null for nothing, and a total only above zero', () => {
+  it('show null for no data, and a total only above zero', () => {
     expect(bodyOf(successResponse(undefined, options))).toEqual({ data: null });
     expect(bodyOf(successResponse([], { ...options, total: 0 }))).toEqual({ data: [] });
     expect(bodyOf(successResponse([1], { ...options, total: 9 }))).toEqual({ data: [1], total: 9 });
@@ -47,7 +47,7 @@ describe('answers', () => {
     expect(bodyOf(response)).toEqual({ data: null, message: 'first\nsecond\n' });
   });
 
-  it('list the complaints about parameters', () => {
+  it('list the errors by parameter', () => {
     const response = faultResponse(paramFault({ vmid: 'wrong' }), options);
     expect([response.status, response.reason]).toEqual([400, 'Parameter verification failed.']);
     expect(bodyOf(response)).toEqual({

@@ -23,7 +23,7 @@ export interface AnswerOptions {
   readonly format?: AnswerFormat;
   /** Number of all entries, where `data` is a page of them. Zero is not shown. */
   readonly total?: number;
-  /** Refusals say what is wrong in the reason phrase only, and their bodies are silent. */
+  /** Refusals have their text only in the reason phrase, and an empty body. */
   readonly isTerse?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function plainResponse(fault: PlainFault, options: AnswerOptions): WireRe
   return respond(fault.status, fault.message, body, options.nowMs);
 }
 
-/** A login that failed, or a missing CSRF token: the reason phrase is all there is. The caller makes it 3 s late. */
+/** A login that failed, or a missing CSRF token: only a reason phrase. The caller delays it by 3 s. */
 export function loginRefusedResponse(message: string, options: AnswerOptions): WireResponse {
   return respond(401, message, '', options.nowMs);
 }
@@ -93,7 +93,7 @@ function respond(status: number, message: string, body: string, nowMs: number, c
  */
 export class ApiFault extends Error {
   readonly status: number;
-  /** Complaints by parameter. */
+  /** Errors by parameter. */
   readonly errors: Readonly<Record<string, string>> | undefined;
 
   constructor(status: number, message: string, errors?: Readonly<Record<string, string>>) {
@@ -104,8 +104,8 @@ export class ApiFault extends Error {
   }
 
   /**
-   * The same refusal met inside a worker: the status code in front (a plain `die` has none), complaints behind, line
-   * feeds turned to blanks. [source PC RESTEnvironment.pm fork_worker]
+   * The same refusal met inside a worker: the status code first (a plain `die` has none), then the errors, with line
+   * feeds replaced by blanks. [source PC RESTEnvironment.pm fork_worker]
    */
   asTaskError(): string {
     const head = this.status === 500 ? this.message : `${this.status} ${this.message}`;
@@ -114,7 +114,7 @@ export class ApiFault extends Error {
   }
 }
 
-/** Parameters are wrong: every complaint at once. */
+/** Invalid parameters: all errors at once. */
 export function paramFault(errors: Readonly<Record<string, string>>): ApiFault {
   return new ApiFault(400, 'Parameter verification failed.\n', errors);
 }
@@ -124,7 +124,7 @@ export function permFault(what = ''): ApiFault {
   return new ApiFault(403, what === '' ? 'Permission check failed\n' : `Permission check failed (${what})\n`);
 }
 
-/** Everything else that goes wrong: text without its final line feed. */
+/** Any other error: text without its final line feed. */
 export function dieFault(text: string): ApiFault {
   return new ApiFault(500, `${text}\n`);
 }

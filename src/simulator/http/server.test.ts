@@ -1,4 +1,4 @@
-/** The server over real TLS on the loopback address, asked by Node's own client. */
+/** The server over real TLS on the loopback address, queried by Node's own client. */
 import { Agent, type RequestOptions, request } from 'node:https';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -150,7 +150,7 @@ describe('the HTTPS server', () => {
     expect(connections[100]).toBe('Keep-Alive');
   });
 
-  it('cuts the connection without a byte where the simulator gives no answer', async () => {
+  it('cuts the connection without a byte if the simulator gives no answer', async () => {
     const server = await start(async () => {
       throw new TransportFailure({ kind: 'cut', delivered: 'perhaps', message: 'cut' });
     });
@@ -180,7 +180,7 @@ describe('the HTTPS server', () => {
     expect(answer).toMatchObject({ status: 501, reason: 'chunked transfer encoding not supported' });
   });
 
-  it.each(['BREW', 'HEAD', 'PATCH'])('refuses the method %s in words', async (method) => {
+  it.each(['BREW', 'HEAD', 'PATCH'])('refuses the method %s with a message', async (method) => {
     const bytes = await exchangeBytes(
       await start(),
       `${method} /api2/json/version HTTP/1.1\r\nhost: x\r\nauthorization: ${TOKEN}\r\n\r\n`,
@@ -196,7 +196,7 @@ describe('the HTTPS server', () => {
     await expect(exchangeBytes(server, `${start0}x-long: ${'a'.repeat(9000)}\r\n\r\n`)).resolves.toBe('');
   });
 
-  it('sends plain HTTP to HTTPS', async () => {
+  it('redirects plain HTTP to HTTPS', async () => {
     const server = await start();
     const target = '/api2/json/version?a=1';
     const get = await exchangeBytes(server, `GET ${target} HTTP/1.1\r\nHost: pve.lab:8006\r\n\r\n`, false);
@@ -227,7 +227,7 @@ describe('the HTTPS server', () => {
     await expect(serveSimulator(simulator, { host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('takes an upload of any size and answers what arrived', async () => {
+  it('accepts an upload of any size and reports what arrived', async () => {
     const server = await start();
     const content = Buffer.alloc(24 * 1024 * 1024, 'large');
     const frame = uploadFrame();

@@ -1,8 +1,7 @@
 /**
- * The simulator on a real port: HTTPS in front of `Simulator.handle`, with a certificate of its own and a redirect for plain
- * HTTP. Everything that a client can notice of a connection is decided here (reason phrases, when it is kept and when it is
- * closed), and nothing of what an answer says.
- * [source HS AnyEvent.pm; PM Service/pveproxy.pm]
+ * The simulator on a real port: HTTPS in front of `Simulator.handle`, with its own certificate and a redirect for plain
+ * HTTP. It decides everything that a client can notice about a connection (reason phrases, when it is kept and when it
+ * is closed), and nothing about the content of an answer. [source HS AnyEvent.pm; PM Service/pveproxy.pm]
  */
 import { X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -22,7 +21,7 @@ interface ServeOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** Made for the host unless given. */
+  /** Created for the host unless given. */
   readonly certificate?: ServerCertificate;
   /** How much faster than real time its clock runs; 1 unless given. */
   readonly speed?: number;
@@ -34,7 +33,7 @@ export interface SimulatorServer {
   readonly port: number;
   /** SHA-256 of the certificate. */
   readonly fingerprint: string;
-  /** PEM, for clients that want an authority instead of a fingerprint. */
+  /** PEM, for clients that use a certificate authority instead of a fingerprint. */
   readonly certificate: string;
   /** Stops accepting, lets running requests end for a moment, then cuts what is left. */
   close(): Promise<void>;
@@ -58,7 +57,7 @@ export async function serveSimulator(simulator: Simulator, options: ServeOptions
     headersTimeout: IDLE_MS,
     connectionsCheckingInterval: 1_000,
   });
-  server.maxHeadersCount = 0; // counted by ourselves: Node would leave the rest out and go on
+  server.maxHeadersCount = 0; // counted here: Node would drop the rest and continue
   acceptRequests(server, simulator, options.speed ?? 1);
   const sockets = new Set<Socket>();
   serveRedirects(server, IDLE_MS);
@@ -142,7 +141,7 @@ function ownAnswer(simulator: Simulator, speed: number, { method, url = '' }: In
   return asked && { open: isPortOpen(simulator.runtime, asked.address, asked.port) };
 }
 
-/** What Node's parser hands over as a bare socket gets its answer written by hand; every such answer is a refusal. */
+/** Writes the answer by hand where Node's parser hands over a bare socket; every such answer is a refusal. */
 function answerRaw(simulator: Simulator, request: WireRequest, socket: Duplex): void {
   const write = (answer: WireResponse) =>
     socket.end(Buffer.concat([Buffer.from(headOf(answer), 'latin1'), Buffer.from(answer.body)]));
@@ -182,7 +181,7 @@ async function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void
 /** The first byte of every TLS connection: a handshake record. */
 const TLS_HANDSHAKE = 0x16;
 
-/** Puts a look at the first bytes in front of the TLS handshake. */
+/** Inspects the first bytes before the TLS handshake. */
 function serveRedirects(server: Server, firstByteWithinMs: number): void {
   const startTls = server.listeners('connection');
   server.removeAllListeners('connection');

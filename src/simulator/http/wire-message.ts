@@ -1,8 +1,8 @@
-/** HTTP messages as bytes: bodies on their way in, and the little that Node's own parser does not do for us. */
+/** HTTP messages as bytes: incoming bodies, and what Node's own parser does not do. */
 import type { IncomingMessage } from 'node:http';
 import { type StreamBody, TransportFailure, type WireRequest, type WireResponse } from '../../base/transport.ts';
 
-/** Larger bodies are handed on as they come. */
+/** Larger bodies are passed on as they arrive. */
 const LARGEST_WHOLE_BYTES = 1024 * 1024;
 
 /** What the client sends; a body of unknown length is refused anyway and so is not read. */
@@ -43,7 +43,7 @@ export function headOf(answer: WireResponse): string {
   return `HTTP/1.1 ${answer.status} ${reasonOnWire(answer.reason)}\r\n${headers.join('')}\r\n`;
 }
 
-/** Request line and headers out of raw bytes; undefined when they are no HTTP at all. */
+/** Request line and headers from raw bytes; undefined if they are not HTTP. */
 export function parseHead(bytes: Buffer): WireRequest | undefined {
   const [head = ''] = bytes.toString('latin1').split('\r\n\r\n');
   const [requestLine = '', ...lines] = head.split('\r\n');

@@ -1,8 +1,8 @@
 /**
- * What the API of older releases did not have yet, or had in another form, release by release and newest first. The facts
- * about the newest release are generated; this is the way back from them. Each entry tells of all servers before `before`.
- * Read in the API description that comes with each release [source pve-docs: api-viewer/apidata.js, tag DO].
- * Endpoints and parameters that answer 501 here in any case are left out, and so are texts for people.
+ * What the API of older releases did not have yet, or had in another form, release by release and newest first. The
+ * facts about the newest release are generated; these changes lead back from them. Each entry applies to all servers
+ * before `before`. Read in the API description that comes with each release [source pve-docs: api-viewer/apidata.js,
+ * tag DO]. Endpoints and parameters that answer 501 here in any case are left out, and so are texts for people.
  */
 import type { ReleaseNumber } from '../../base/values/release.ts';
 import type { ParamSchema, ParamSchemas, Permissions } from './types.ts';
@@ -11,14 +11,14 @@ export interface ApiChange {
   readonly before: ReleaseNumber;
   /** `POST /pools`; `*` at the end stands for anything. */
   readonly endpoints: readonly string[];
-  /** There was nothing at that path, or nothing for that method. */
+  /** The path or the method did not exist. */
   readonly absent?: true;
   readonly permissions?: Permissions;
-  /** Parameters that were not there. */
+  /** Parameters that did not exist. */
   readonly without?: readonly string[];
-  /** Parameters that were there, or looked like this. */
+  /** Parameters that existed, or had this form. */
   readonly params?: ParamSchemas;
-  /** Parts of property strings, by parameter: what was not there, and what was there or looked like this. */
+  /** Parts of property strings, by parameter: those that did not exist, and those that existed or had this form. */
   readonly parts?: Readonly<Record<string, { readonly without?: readonly string[]; readonly params?: ParamSchemas }>>;
 }
 
@@ -219,7 +219,7 @@ const BEFORE_8_2: readonly ApiChange[] = [
   {
     before: '8.2',
     endpoints: VM_CONFIG,
-    // Without the option behind it: the name of a machine was all there was.
+    // Only the name of a machine, without options.
     parts: { machine: { without: ['viommu'] }, 'scsi[n]': { without: ['product', 'vendor'] } },
   },
   { before: '8.2', endpoints: [VM_START], parts: { machine: { without: ['viommu'] } } },

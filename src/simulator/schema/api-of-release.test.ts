@@ -13,7 +13,7 @@ function problemsOf(version: string, name: string, params: Record<string, string
 }
 
 describe('the changes of the API', () => {
-  it('are about endpoints, parameters and parts that the newest release, or the one after, has', () => {
+  it('refer to endpoints, parameters and parts that the newest release, or the next one, has', () => {
     for (const change of API_CHANGES) {
       const names = endpointsOf(change);
       expect(names.length, JSON.stringify(change.endpoints)).toBeGreaterThan(0);
@@ -49,19 +49,19 @@ describe('the API of a release', () => {
     expect(problemsOf('8.4.1', 'GET /cluster/mapping/dir', {})).not.toBe('absent');
   });
 
-  it('has what went', () => {
+  it('has what was removed later', () => {
     expect(problemsOf('8.4.1', CONFIG, { ide0: 'local:1,cyls=16' })).toEqual({});
     expect(Object.keys(problemsOf('9.0.3', CONFIG, { ide0: 'local:1,cyls=16' }))).toEqual(['ide0']);
   });
 
-  it('knows memory as a number before it was a property string', () => {
+  it('has memory as a number before it became a property string', () => {
     expect(problemsOf('8.0.3', CONFIG, { memory: 'current=512' })).toEqual({
       memory: "type check ('integer') failed - got 'current=512'",
     });
     expect(problemsOf('8.1.3', CONFIG, { memory: 'current=512' })).toEqual({});
   });
 
-  it('asks for VM.Monitor where the guest agent had no privileges of its own', () => {
+  it('requires VM.Monitor where the guest agent had no separate privileges', () => {
     const agents = (version: string) =>
       Object.entries(apiOf(version)).filter(([name]) => /\/agent(\/|$)/.test(name) && name !== AGENT_INDEX);
     for (const [, { permissions }] of agents('8.4.1')) {

@@ -59,7 +59,7 @@ export function otherEndpointsOf(version: string): string[] {
   ).flatMap(({ endpoints }) => endpoints);
 }
 
-/** `version` as the server says it: `8.4.1`. */
+/** `version` as the server reports it: `8.4.1`. */
 export function apiOf(version: string, newest: ApiFacts = NEWEST): ApiFacts {
   const changes = API_CHANGES.filter(({ before }) => !isSince(version, before));
   if (changes.length === 0) return newest;

@@ -15,7 +15,7 @@ function parse(param: string, text: string): Record<string, string> | string {
 }
 
 describe('a property string', () => {
-  it('gives a bare value to the default key, wherever it stands', () => {
+  it('assigns a bare value to the default key, whatever its position', () => {
     expect(parse('scsi[n]', 'ssd=1,local:8')).toEqual({ ssd: '1', file: 'local:8' });
   });
 
@@ -57,13 +57,13 @@ describe('a property string', () => {
     expect(parse('agent', 'enabled=1,1')).toBe('duplicate key in comma-separated list property: enabled\n');
   });
 
-  it('names what a key requires with its full path', () => {
+  it('names a required key with its full path', () => {
     expect(checkFormat('pve-qm-ipconfig', 'gw=10.0.0.1', 'ipconfig0', {})).toBe(
       "format error\nipconfig0.ip: missing property required by 'ipconfig0.gw'\n",
     );
   });
 
-  it('asks the last validator of a named format', () => {
+  it('calls the last validator of a named format', () => {
     const context = { customCpuModels: new Set(['fast']) };
     expect(checkFormat('pve-vm-cpu-conf', 'custom-fast,hidden=1', 'cpu', context)).toBeUndefined();
     expect(checkFormat('pve-vm-cpu-conf', 'custom-slow', 'cpu', context)).toBe("Custom cputype 'slow' not found\n");

@@ -110,7 +110,7 @@ function checkType(type: ParamSchema['type'], value: NonNullable<RawValue>): str
   return fits(text) ? undefined : `type check ('${type}') failed - got '${text}'`;
 }
 
-/** At the top level only these two; the words are for property strings. */
+/** At the top level only these two; words are for property strings. */
 function isBooleanText(text: string): boolean {
   return text === '0' || text === '1';
 }
@@ -136,7 +136,7 @@ function checkScalar(path: string, schema: ParamSchema, text: string, context: V
   return undefined;
 }
 
-/** The verifier's complaint, with its line feed, or nothing. */
+/** The verifier's message, with its line feed, or nothing. */
 export function checkFormat(
   format: string | PropertyFormat,
   text: string,

@@ -122,7 +122,7 @@ describe('formats', () => {
     expect(check(format, text)).toBeUndefined();
   });
 
-  it('know every address of either family', () => {
+  it('accept every address of either family', () => {
     fc.assert(fc.property(fc.ipV4(), (address) => check('ipv4', address) === undefined));
     fc.assert(fc.property(fc.ipV6(), (address) => check('ipv6', address) === undefined));
     fc.assert(fc.property(fc.ipV6(), (address) => check('ipv4', address) !== undefined));

@@ -22,19 +22,19 @@ const FACTS: EndpointFacts = {
 };
 
 describe('a route', () => {
-  it('is refused by the compiler when the facts do not know its endpoint', () => {
+  it('is refused by the compiler if the facts do not have its endpoint', () => {
     // @ts-expect-error: there is no such endpoint.
     const routes: Routes = { 'GET /nodes/{node}/nothing': () => null };
     expect(routes).toBeDefined();
   });
 
-  it('is refused by the compiler when it reads a parameter that the facts do not know', () => {
+  it('is refused by the compiler if it reads a parameter that the facts do not have', () => {
     // @ts-expect-error: the parameter is called `newid`.
     const routes: Routes = { 'POST /nodes/{node}/qemu/{vmid}/clone': ({ params }) => params.newId };
     expect(routes).toBeDefined();
   });
 
-  it('is refused by the compiler when it takes a parameter for another type', () => {
+  it('is refused by the compiler if it uses a parameter as another type', () => {
     const { newid, full, format }: Clone = { node: 'pve1', vmid: 100, newid: 101, format: 'raw' };
     // @ts-expect-error: an id is a number.
     const id: string = newid;
@@ -64,12 +64,12 @@ describe('typed parameters', () => {
     expect(typedParams(FACTS, { full: 0 })).toEqual({ full: false });
   });
 
-  it('read an integer with a sign as the number it is, and keep its text as sent', () => {
+  it('read a signed integer as a number, and keep its text as sent', () => {
     expect(typedParams(FACTS, { count: '+5' })).toEqual({ count: 5 });
     expect(paramTexts({ count: '+5' })).toEqual({ count: '+5' });
   });
 
-  it('leave out a parameter that was sent without a value, of which the texts still know', () => {
+  it('omit a parameter that was sent without a value, but keep it in the texts', () => {
     expect(typedParams(FACTS, { name: null })).toEqual({});
     expect(paramTexts({ name: null, full: 1, command: ['ls', '-l'] })).toEqual({
       name: null,

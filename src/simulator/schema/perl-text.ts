@@ -11,7 +11,7 @@ export function scalarText(value: string | number): string {
   return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
 
-/** What Perl's `ref` says of a value decoded from JSON; empty for a scalar. */
+/** The result of Perl's `ref` for a value decoded from JSON; empty for a scalar. */
 export function referenceType(value: NonNullable<RawValue>): '' | 'ARRAY' | 'HASH' | 'JSON::PP::Boolean' {
   if (typeof value === 'boolean') return 'JSON::PP::Boolean';
   if (Array.isArray(value)) return 'ARRAY';

@@ -1,7 +1,7 @@
 /**
- * Takes a property string (`virtio=AA:BB:…,bridge=vmbr0`) apart as the server does: bare values go to the default key,
- * aliases to their target. Whether the values are allowed is checked elsewhere; here only the grammar can be wrong.
- * [source PC JSONSchema.pm parse_property_string]
+ * Splits a property string (`virtio=AA:BB:…,bridge=vmbr0`) as the server does: bare values go to the default key,
+ * aliases to their target. This checks only the grammar; values are checked elsewhere. [source PC JSONSchema.pm
+ * parse_property_string]
  */
 import { isFalse, splitLikePerl } from './perl-text.ts';
 import type { PropertyFormat } from './types.ts';

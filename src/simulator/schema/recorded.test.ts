@@ -1,6 +1,6 @@
 /**
- * Every request of the recorded scenarios goes through decoding and validation: what a real server refused for its
- * parameters is refused with the same words, and what it accepted passes.
+ * Every request of the recorded scenarios goes through decoding and validation: requests that a real server refused for
+ * their parameters are refused with the same message, and accepted ones pass.
  */
 import { describe, expect, it } from 'vitest';
 import { decodeRequest } from '../http/request.ts';
@@ -17,7 +17,7 @@ describe('recorded requests', () => {
     (one) => (one.answer.status === 200 || complaintsOf(one).length > 0) && !refused.includes(one),
   );
 
-  it('are there in number, so that the tables below mean something', () => {
+  it('are numerous enough to make the tables below meaningful', () => {
     expect(refused.length).toBeGreaterThan(100);
     expect(accepted.filter((one) => validate(one) !== undefined).length).toBeGreaterThan(1000);
   });
@@ -38,7 +38,7 @@ describe('recorded requests', () => {
   });
 });
 
-/** Nothing where the facts do not have the endpoint. */
+/** Undefined if the facts do not have the endpoint. */
 function validate(one: RecordedRequest): Validated | undefined {
   const decoded = decodeRequest(one.request);
   if (decoded.kind !== 'call') throw new Error(`${one.title} was not decoded: ${decoded.kind}`);

@@ -19,7 +19,7 @@ describe('findParamSchema', () => {
     ['numa', 7],
     ['ipconfig', 31],
     ['virtiofs', 9],
-  ])('knows %s0 to %s%d and no further', (family, last) => {
+  ])('has %s0 to %s%d and no more', (family, last) => {
     expect(findParamSchema(params, `${family}0`)).toBeDefined();
     expect(findParamSchema(params, `${family}${last}`)).toBeDefined();
     expect(findParamSchema(params, `${family}${last + 1}`)).toBeUndefined();

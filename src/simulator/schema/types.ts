@@ -22,7 +22,7 @@ export interface ParamSchema {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
-  /** The parameter that has to be there as well. */
+  /** The parameter that is required as well. */
   readonly requires?: string;
   readonly items?: ParamSchema;
   /** In a property string, the key of a value written without one. */
@@ -37,7 +37,7 @@ export interface ParamSchema {
 
 export type ParamSchemas = Readonly<Record<string, ParamSchema>>;
 
-/** The privileges a call asks for before its handler runs, as nested lists in the server's own notation. */
+/** The privileges that a call requires before its handler runs, as nested lists in the server's own notation. */
 export type PermissionCheck =
   | readonly ['perm', path: string, privileges: readonly string[], ...options: (string | number)[]]
   | readonly ['or' | 'and', ...PermissionCheck[]]
@@ -84,7 +84,7 @@ export type RawParams = Readonly<Record<string, RawValue>>;
  */
 export type ParamValue = string | number | null | readonly (string | number)[];
 
-/** What validation has to know of the world. */
+/** What validation needs to know about the world. */
 export interface ValidationContext {
   /** Names of custom CPU models, without their `custom-` prefix. */
   readonly customCpuModels?: ReadonlySet<string>;

@@ -45,11 +45,11 @@ describe('validateParams', () => {
     });
   });
 
-  it('leaves a sign where it is, because the configuration file will refuse it', () => {
+  it('keeps a sign, because the configuration file will refuse it', () => {
     expect(validateParams(facts({ a: { type: 'integer' } }), { a: '+5' })).toEqual({ ok: true, values: { a: '+5' } });
   });
 
-  it('accepts words for booleans nowhere at the top level', () => {
+  it('accepts no words for booleans at the top level', () => {
     for (const word of ['true', 'on', 'yes', '', '2']) {
       expect(errorsOf({ on: { type: 'boolean' } }, { on: word })).toEqual({
         on: `type check ('boolean') failed - got '${word}'`,
@@ -57,7 +57,7 @@ describe('validateParams', () => {
     }
   });
 
-  it('names the kind of thing where a scalar was expected', () => {
+  it('names the actual type if a scalar was expected', () => {
     const params: ParamSchemas = { a: { type: 'string' } };
     expect(errorsOf(params, { a: ['x', 'y'] })).toEqual({ a: "type check ('string') failed - got ARRAY" });
     expect(errorsOf(params, { a: { x: 1 } })).toEqual({ a: "type check ('string') failed - got HASH" });
@@ -99,7 +99,7 @@ describe('validateParams', () => {
     });
   });
 
-  it('puts the complaint about a missing companion under its name, joined with a backslash and an n', () => {
+  it('reports a missing companion under its name, joined with a backslash and an n', () => {
     const params: ParamSchemas = {
       delete: { type: 'string' },
       force: { type: 'boolean', optional: true, requires: 'delete' },
@@ -123,7 +123,7 @@ describe('validateParams', () => {
     });
   });
 
-  it('refuses the drive of a virtio bus what only SCSI has', () => {
+  it('refuses SCSI-only options on a virtio drive', () => {
     const create = API_FACTS['POST /nodes/{node}/qemu'];
     expect(create).toBeDefined();
     if (create === undefined) return;

@@ -12,7 +12,7 @@ export type Validated =
   | { readonly ok: true; readonly values: Readonly<Record<string, ParamValue>> }
   | { readonly ok: false; readonly errors: Readonly<Record<string, string>> };
 
-/** `raw` holds the parameters of path, query and body alike. */
+/** `raw` holds the parameters of path, query and body. */
 export function validateParams(facts: EndpointFacts, raw: RawParams, context: ValidationContext = {}): Validated {
   const schemas = schemasFor(facts, raw.type);
   const values = new Map(

@@ -19,7 +19,7 @@ const refused = (runtime: StorageRuntime, work: () => Promise<unknown>) =>
   runtime.clock.run(() => asyncRefusalOf(work));
 
 describe('allocating', () => {
-  it('takes the lowest free number of the guest, whatever the format', async () => {
+  it('uses the lowest free number of the guest, whatever the format', async () => {
     const runtime = storageRuntime();
     const names = [];
     for (const format of ['raw', 'qcow2', 'raw'] as const) {
@@ -34,7 +34,7 @@ describe('allocating', () => {
     expect(log).toEqual([]);
   });
 
-  it('counts each extension for itself on NFS, which knows no subvolumes', async () => {
+  it('counts each extension separately on NFS, which has no subvolumes', async () => {
     const runtime = storageRuntime();
     await allocate(runtime, { storageId: 'share', format: 'raw' });
     const second = await allocate(runtime, { storageId: 'share', format: 'qcow2' });
@@ -60,7 +60,7 @@ describe('allocating', () => {
     ]);
   });
 
-  it('refuses a name that is taken, also by a linked clone of the same file name', async () => {
+  it('refuses a name that is in use, even by a linked clone of the same file name', async () => {
     const runtime = storageRuntime();
     await runtime.clock.run(() =>
       linkedClone(runtime, { node: NODE, volid: 'local:9000/base-9000-disk-0.qcow2', newVmid: 500, log: ignored }),
@@ -80,7 +80,7 @@ describe('allocating', () => {
     );
   });
 
-  it('rounds up to what the storage can do, and reserves it where there is no thin provisioning', async () => {
+  it('rounds up to what the storage supports, and reserves it without thin provisioning', async () => {
     const runtime = storageRuntime();
     const sizes = [];
     for (const storageId of ['local', 'thin', 'thick', 'tank', 'ceph']) {
@@ -126,7 +126,7 @@ describe('allocating', () => {
     expect(await tried('away')).toBe("500 storage 'away' is not available on node 'pve1'");
   });
 
-  it('waits for the lock of the storage and says so', async () => {
+  it('waits for the lock of the storage and logs that', async () => {
     const runtime = storageRuntime();
     const lines: string[] = [];
     const work = (storageId: string, vmid: number) =>
@@ -145,7 +145,7 @@ describe('allocating', () => {
     expect(lines).toEqual(["trying to acquire cfs lock 'storage-ceph' ..."]);
   });
 
-  it('gives up on a lock after ten seconds, in the words of its kind', async () => {
+  it('gives up on a lock after ten seconds, with the message of its kind', async () => {
     const runtime = storageRuntime();
     await runtime.locks.acquire(`${NODE}:/var/lock/pve-manager/pve-storage-tank`, 'exclusive', 0);
     await runtime.locks.acquire('cfs:storage-ceph', 'exclusive', 0);
@@ -184,7 +184,7 @@ describe('linked clones', () => {
     ['tank', 'tank:base-500-disk-0', 'tank:base-500-disk-0/vm-501-disk-0', true],
     ['ceph', 'ceph:base-500-disk-0', 'ceph:base-500-disk-0/vm-501-disk-0', true],
     ['share', 'share:500/base-500-disk-0.raw', 'share:500/base-500-disk-0.raw/501/vm-501-disk-0.qcow2', true],
-  ])('on %s are named after their base where the storage does so', async (storageId, base, clone, isInUse) => {
+  ])('on %s are named after their base if the storage does so', async (storageId, base, clone, isInUse) => {
     const runtime = storageRuntime();
     const volume = await allocate(runtime, { storageId, format: 'raw' });
     const volid = await runtime.clock.run(() =>
@@ -265,7 +265,7 @@ describe('snapshots', () => {
     expect(text).toBe("500 can't snapshot this image format");
   });
 
-  it('bring back the size of their time', async () => {
+  it('restore the size that they recorded', async () => {
     const runtime = storageRuntime();
     const volume = await allocate(runtime, { storageId: 'local', format: 'qcow2', sizeKiB: 1024 });
     const at = { node: NODE, volid: volidOf(volume), snapshot: 'one', log: ignored };
@@ -279,7 +279,7 @@ describe('snapshots', () => {
     expect(await refused(runtime, () => rollbackVolume(runtime, at))).toContain('qemu-img snapshot -a one');
   });
 
-  it('on ZFS lead back only to the newest', async () => {
+  it('on ZFS can restore only the newest', async () => {
     const runtime = storageRuntime();
     const volid = volidOf(await allocate(runtime, { storageId: 'tank' }));
     for (const snapshot of ['one', 'two']) {
@@ -309,7 +309,7 @@ describe('giving a volume to another guest', () => {
 });
 
 describe('freeing', () => {
-  it('of a missing file is noted, not refused', async () => {
+  it('of a missing file is logged, not refused', async () => {
     const runtime = storageRuntime();
     const lines: string[] = [];
     await runtime.clock.run(() =>
@@ -318,7 +318,7 @@ describe('freeing', () => {
     expect(lines).toEqual(["disk image '/var/lib/vz/template/iso/nosuch.iso' does not exist"]);
   });
 
-  it('gives the room back', async () => {
+  it('frees the space', async () => {
     const runtime = storageRuntime();
     const storage = addStorage(runtime, 'room', 'lvm', { vgname: 'room' });
     const volume = await allocate(runtime, { storageId: 'room' });

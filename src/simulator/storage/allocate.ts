@@ -1,4 +1,4 @@
-/** Making and removing disk images, under the storage's lock. */
+/** Creates and removes disk images, under the storage's lock. */
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume, VolumeFormat } from '../world/world.ts';
@@ -38,7 +38,7 @@ const FREE_MS = 8;
 
 const MIB = 1024 ** 2;
 
-/** The size a disk really gets on a storage. */
+/** The actual size of a disk on a storage. */
 export function sizing(storage: Storage, sizeBytes: number): number {
   return Math.ceil(sizeBytes / granularityBytes(storage)) * granularityBytes(storage);
 }

@@ -1,7 +1,6 @@
 /**
- * The volumes of a storage with indexes for frequent questions: who owns them, what was cloned from them, how much room they
- * take, which name is free. Every change of a storage's volume map goes through here, so that no question scans thousands of
- * volumes.
+ * The volumes of a storage with indexes for frequent lookups: owners, linked clones, used space, free names. Every
+ * change of a storage's volume map goes through here, so that no lookup scans thousands of volumes.
  */
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume } from '../world/world.ts';
@@ -51,7 +50,7 @@ export function renameInPlace(storage: Storage, node: string, volume: Volume, na
   addVolume(storage, node, volume);
 }
 
-/** Says how much room a volume takes from now on. */
+/** Updates the space that a volume uses. */
 export function setUsedBytes(storage: Storage, node: string, volume: Volume, usedBytes: number): void {
   volume.usedBytes = usedBytes;
   const index = indexOf(storage, volumesOf(storage, node));
@@ -75,7 +74,7 @@ export function usedBytesOf(storage: Storage, node: string): number {
 
 function indexOf(storage: Storage, volumes: Map<string, Volume>): Index {
   const existing = indexes.get(volumes);
-  // A world under construction is filled directly; the count tells that the index does not know those volumes yet.
+  // A world under construction is filled directly; the count shows that the index does not have those volumes yet.
   if (existing && existing.counted.size === volumes.size) return existing;
   const index: Index = { byOwner: new Map(), clones: new Map(), counted: new Map(), usedBytes: 0 };
   for (const volume of volumes.values()) remember(storage, index, volume);

@@ -1,4 +1,4 @@
-/** Volumes that share data: turning an image into a base, and making linked clones of it. */
+/** Volumes that share data: converts an image to a base, and creates linked clones of it. */
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume } from '../world/world.ts';

@@ -58,7 +58,7 @@ async function copyMs(
 }
 
 describe('a full copy', () => {
-  it('takes as long as its data at the speed of the storage', async () => {
+  it('takes the time that its data needs at the speed of the storage', async () => {
     const runtime = scene();
     const ms = await runtime.clock.run(async () => copyMs(runtime, await target(runtime, 'two', 100)));
     expect(ms).toBeGreaterThanOrEqual(5000);
@@ -81,7 +81,7 @@ describe('a full copy', () => {
     expect([...seen].filter((bytes) => !Number.isInteger(bytes))).toEqual([]);
   });
 
-  it('keeps to its own limit, which counts data and not the size of the disk', async () => {
+  it('respects its own limit, which counts data and not the size of the disk', async () => {
     const runtime = scene();
     const ms = await runtime.clock.run(async () =>
       copyMs(runtime, await target(runtime, 'two', 100), { bwlimitKiB: 25_000 }),
@@ -108,7 +108,7 @@ describe('a full copy', () => {
     ]);
   });
 
-  it('leaves the data, the room it takes and the guest in the target', async () => {
+  it('leaves the data, its used space and the guest in the target', async () => {
     const runtime = scene();
     const volume = await runtime.clock.run(async () => {
       const made = await target(runtime, 'two', 100);
@@ -145,7 +145,7 @@ describe('copies at the same time', () => {
     expect(Math.round(second / 100)).toBe(75);
   });
 
-  it('leave over what a limited one does not use', async () => {
+  it('use the bandwidth that a limited one leaves', async () => {
     const runtime = scene();
     const [limited, free] = await runtime.clock.run(async () => {
       const targets = [await target(runtime, 'two', 100), await target(runtime, 'two', 101)] as const;
@@ -178,7 +178,7 @@ describe('a copy that fails', () => {
     expect(stopped.record?.log.at(-2)).toBe('transferred 86.0 MiB of 1.0 GiB (8.40%)');
   });
 
-  it('names the byte for which there was no room, with the progress as recorded', async () => {
+  it('names the byte at which space ran out, with the progress as recorded', async () => {
     const runtime = scene();
     addStorage(runtime, 'small', 'dir', {}, 64 * MIB);
     const lines: string[] = [];
@@ -194,7 +194,7 @@ describe('a copy that fails', () => {
     );
   });
 
-  it('runs out of room when two fill a storage that could hold either', async () => {
+  it('runs out of space when two fill a storage that could hold either', async () => {
     const runtime = scene();
     addStorage(runtime, 'small', 'dir', {}, 700 * MIB);
     const refusals = await runtime.clock.run(async () => {
@@ -204,7 +204,7 @@ describe('a copy that fails', () => {
     expect(refusals.every((text) => text?.endsWith('failed: exit code 1'))).toBe(true);
   });
 
-  it('does not run out of room where the whole disk was reserved', async () => {
+  it('does not run out of space if the whole disk was reserved', async () => {
     const runtime = scene();
     addStorage(runtime, 'tight', 'lvm', { vgname: 'tight' }, GIB);
     await runtime.clock.run(async () => copyMs(runtime, await target(runtime, 'tight', 100)));

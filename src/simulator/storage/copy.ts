@@ -79,7 +79,7 @@ export async function copyVolume(runtime: Runtime, input: CopyInput): Promise<vo
 
 const progressOf = (transfer: Transfer, dataBytes: number) => Math.min(dataBytes, transfer.doneBytes);
 
-/** How a target grows while it is written, and where it runs out of room. */
+/** How a target grows while it is written, and where it runs out of space. */
 class Growth {
   readonly #runtime: Runtime;
   readonly #storage: Storage;
@@ -100,12 +100,12 @@ class Growth {
 
   record(writtenBytes: number): void {
     if (isReserved(this.#storage)) return;
-    // A rate times a time is seldom a whole number; a file's length always is.
+    // A rate times a duration is rarely a whole number; a file's length always is.
     const usedBytes = this.#initialBytes + Math.max(0, Math.floor(writtenBytes) - this.#creditBytes);
     if (usedBytes > this.#target.usedBytes) setUsedBytes(this.#storage, this.#node, this.#target, usedBytes);
   }
 
-  /** The first byte, on a boundary of pieces, that cannot be written any more as things stand. */
+  /** The first byte, on a boundary of pieces, that can no longer be written. */
   fullAt(): number {
     if (isReserved(this.#storage)) return Number.POSITIVE_INFINITY;
     const ownBytes = this.#target.usedBytes - this.#initialBytes + this.#creditBytes;

@@ -5,7 +5,7 @@ import { storageConfig } from './volumes.ts';
 
 export type VolumeFeature = 'clone' | 'copy' | 'replicate' | 'snapshot' | 'sparseinit' | 'template' | 'rename';
 type VolumeState = 'base' | 'current' | 'snap';
-/** Formats for which the feature exists; `any` where the plugin does not ask for the format. */
+/** Formats for which the feature exists; `any` if the plugin does not check the format. */
 type FeatureTable = Readonly<
   Partial<Record<VolumeFeature, Readonly<Partial<Record<VolumeState, 'any' | readonly string[]>>>>>
 >;

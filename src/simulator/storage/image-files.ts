@@ -12,7 +12,7 @@ const RAW_USED_BYTES = 4096;
 const CLUSTER_BYTES = 65_536;
 const QCOW2_L2_COVERS_BYTES = 512 * 1024 ** 2;
 
-/** Room a fresh, empty image takes. */
+/** The space of a new, empty image. */
 export function emptyImageBytes(format: string, sizeBytes: number, preallocation: string | undefined): number {
   if (preallocation === 'falloc' || preallocation === 'full') return sizeBytes;
   if (format === 'qcow2') {

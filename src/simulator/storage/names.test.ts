@@ -16,7 +16,7 @@ describe('volume ids', () => {
 });
 
 describe('volume names', () => {
-  it('of a directory tell owner, format and base', () => {
+  it('of a directory contain owner, format and base', () => {
     expect(parse('local', '9000/base-9000-disk-0.qcow2/301/vm-301-disk-0.qcow2')).toEqual({
       content: 'images',
       format: 'qcow2',
@@ -41,11 +41,11 @@ describe('volume names', () => {
     ['thick', 'base-100-disk-0', "unable to parse lvm volume name 'base-100-disk-0'"],
     ['tank', 'disk', "unable to parse zfs volume name 'disk'"],
     ['ceph', 'disk', "unable to parse rbd volume name 'disk'"],
-  ])('on %s refuse %s in the words of the plugin', (storage, name, text) => {
+  ])('on %s refuse %s with the message of the plugin', (storage, name, text) => {
     expect(refusalOf(() => parse(storage, name))).toBe(`500 ${text}`);
   });
 
-  it('of pools carry the base of a clone, those of thin LVM do not', () => {
+  it('of pools contain the base of a clone, those of thin LVM do not', () => {
     const base = { name: 'base-9000-disk-0', vmid: 9000 };
     expect(parse('tank', 'base-9000-disk-0/vm-1-disk-0')).toMatchObject({ base, vmid: 1, isBase: false });
     expect(parse('ceph', 'base-9000-disk-0/base-1-disk-0')).toMatchObject({ base, vmid: 1, isBase: true });

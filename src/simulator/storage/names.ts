@@ -1,4 +1,4 @@
-/** How each kind of storage spells its volumes: volume ids, volume names and what can be read out of them. */
+/** How each kind of storage names its volumes: volume ids, volume names and the facts in them. */
 import { dieFault } from '../http/response.ts';
 import type { ContentType, Storage } from '../world/world.ts';
 

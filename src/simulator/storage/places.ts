@@ -1,6 +1,6 @@
 /**
- * Where the data of a storage lies, apart from its definition: a definition that is removed leaves its files behind, and one
- * that names the same place finds them again.
+ * The location of a storage's data, apart from its definition: a removed definition leaves its files behind, and a new
+ * one for the same location finds them again.
  */
 import type { Storage, StorageData, Volume, World } from '../world/world.ts';
 import { volumeGroup, zfsPool } from './paths.ts';
@@ -29,8 +29,8 @@ export function leaveData(world: World, storage: Storage): void {
 }
 
 /**
- * The new storage with what lies at its place. A place that a working storage uses has that storage's file system; the files
- * of one definition do not show in the other while both exist.
+ * The new storage with the data at its location. A location that an active storage uses has that storage's file system;
+ * while both definitions exist, each shows only its own files.
  */
 export function withDataOf(world: World, storage: Storage): Storage {
   const place = placeOf(storage);

@@ -1,4 +1,4 @@
-/** Growing a volume, and giving it to another guest. */
+/** Grows a volume, or gives it to another guest. */
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume } from '../world/world.ts';

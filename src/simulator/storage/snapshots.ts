@@ -1,4 +1,4 @@
-/** Snapshots of single volumes: taking them, going back to them, removing them, and what each storage refuses. */
+/** Snapshots of single volumes: taking, rolling back and removing them, and what each storage refuses. */
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import type { Storage, Volume, World } from '../world/world.ts';

@@ -1,5 +1,5 @@
 /**
- * How much room a storage has: the file system or pool below it, and whether the node can reach it; and the lock that
+ * The space of a storage: the file system or pool below it, and whether the node can reach it; and the lock that
  * Proxmox takes on a storage while it allocates.
  */
 import type { Release } from '../core/locks.ts';
@@ -40,7 +40,7 @@ export function availableBytes(world: World, storage: Storage, node: string): nu
   return storageSpace(world, storage, node)?.availableBytes ?? 0;
 }
 
-/** Everything on one file system counts, through whichever storage it was put there. */
+/** Everything on one file system counts, whichever storage created it. */
 function filesystemUsage(world: World, filesystem: FileSystem, node: string): number {
   let usedBytes = filesystem.foreignBytes;
   for (const storage of world.storages.values()) {

@@ -1,6 +1,6 @@
 /**
- * Data on the move: every running copy uses the bandwidth of the storages it touches, shared fairly among all copies
- * there. This file decides how fast each of them is at any moment; what is copied is the business of others.
+ * Data transfers: every running copy uses the bandwidth of its storages, shared fairly among all copies there. This
+ * file only decides how fast each of them is at any moment.
  */
 import type { Clock, Instant } from '../../base/clock.ts';
 import { isCanceled } from '../../base/errors.ts';
@@ -64,7 +64,7 @@ export class TransferBoard {
     this.#rebalance();
   }
 
-  /** Resolves when `bytes` are through, or as soon as the signal aborts; `doneBytes` tells how far it came. */
+  /** Resolves when `bytes` are transferred, or as soon as the signal aborts; `doneBytes` is the progress. */
   async reach(transfer: Transfer, bytes: number, signal?: AbortSignal): Promise<void> {
     const interrupt = () => transfer.wake?.abort();
     signal?.addEventListener('abort', interrupt);
@@ -106,10 +106,7 @@ export class TransferBoard {
 
 type Demand = Pick<Transfer, 'channels' | 'limitBytesPerSecond'>;
 
-/**
- * Max-min fairness: the scarcest channel, or the lowest limit, is settled first; what those transfers leave over is
- * shared by the others.
- */
+/** Max-min fairness: the scarcest channel, or the lowest limit, is assigned first; the others share the rest. */
 export function fairShares<T extends Demand>(transfers: readonly T[]): Map<T, number> {
   const shares = new Map<T, number>();
   const open = new Set(transfers);

@@ -99,7 +99,7 @@ export function storageFormats(storage: Storage): StorageFormats {
   }
 }
 
-/** The format a parsed name or an option speaks of, as one of those that images can have. */
+/** The image format that a parsed name or an option means. */
 export function imageFormat(text: string | undefined): VolumeFormat {
   return text === 'qcow2' || text === 'vmdk' || text === 'subvol' ? text : 'raw';
 }

@@ -45,7 +45,7 @@ export async function refuseRequest(method: string, path: string): Promise<never
   throw new Error(`${method} ${path}: ask a whole simulator`);
 }
 
-/** A user with a role of exactly these privileges on the path, beside what it has already. */
+/** A user with a role of exactly these privileges on the path, in addition to its own. */
 export function grant(
   runtime: Runtime,
   authid: string,
@@ -65,7 +65,7 @@ export function grant(
   setAclEntry(access, { path, kind: token ? 'token' : 'user', ugid: authid, role, propagate });
 }
 
-/** How the server would word the refusal: `403 Permission check failed (…)`, or undefined if there is none. */
+/** The refusal as the server would send it: `403 Permission check failed (…)`, or undefined if there is none. */
 export function refusalOf(work: () => unknown): string | undefined {
   try {
     work();

@@ -39,7 +39,7 @@ export class TestBench {
   readonly runtime: Runtime;
   readonly node = 'pve1';
 
-  /** QEMU has Proxmox's patches, unlike where the world was recorded, unless a test wants to see what is missing. */
+  /** QEMU has Proxmox's patches, unlike in the recorded world, unless a test needs them to be missing. */
   constructor(seed = 'test', options: BenchOptions = {}) {
     const { clock } = this;
     const version = { version: options.version ?? NEWEST_RELEASE, qemu_patched: options.qemuPatched ?? true };
@@ -173,7 +173,7 @@ export class ConfigBench extends TestBench {
     this.runtime.world.storages.set(id, thin);
   }
 
-  /** The guest's time stands still, its firmware's too. */
+  /** The time of the guest and its firmware stops. */
   pause(vmid: number): void {
     const process = this.runtime.world.vms.get(vmid)?.process;
     if (process) suspendProcess(this.runtime, process, 'paused');

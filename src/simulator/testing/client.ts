@@ -1,4 +1,4 @@
-/** For tests: a simulator of any world on a virtual clock, spoken to over the wire. */
+/** For tests: a simulator of any world on a virtual clock, called over the wire. */
 import { seededRandom } from '../../base/random.ts';
 import type { StreamBody, WireResponse } from '../../base/transport.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
@@ -8,7 +8,7 @@ import { buildWorld } from '../world/build-world.ts';
 import type { TaskRecord, World } from '../world/world.ts';
 import type { WorldFile } from '../world/world-file.ts';
 
-/** The token that this client uses, for worlds that have no users of their own. */
+/** The token of this client, for worlds without users. */
 export const ADMIN_USER: WorldFile['users'] = {
   'root@pam': { tokens: { admin: { secret: '00000000-0000-4000-8000-000000000001', privsep: false } } },
 };
@@ -38,7 +38,7 @@ export class TestClient {
     });
   }
 
-  /** The data of a good answer; anything else is thrown as `500 text`. */
+  /** The data of a successful answer; anything else is thrown as `500 text`. */
   async ask(method: string, path: string, params: Readonly<Record<string, string | number>> = {}): Promise<unknown> {
     const texts = Object.entries(params).map(([name, value]): [string, string] => [name, String(value)]);
     const form = new URLSearchParams(texts).toString();
@@ -99,7 +99,7 @@ export class TestClient {
   }
 }
 
-/** What stands before and behind the file. */
+/** The bytes before and after the file. */
 function multipartFrame({ fields, fileName }: UploadParts): [Uint8Array, Uint8Array] {
   const part = (head: string, value: string) =>
     `--${BOUNDARY}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}`;

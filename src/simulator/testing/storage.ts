@@ -1,4 +1,4 @@
-/** For tests beside the code: the recorded world with a storage of every other kind, a log to look at, and ISO images. */
+/** For unit tests: the recorded world with a storage of every other kind, a readable log, and ISO images. */
 import { gunzipSync } from 'node:zlib';
 import type { VirtualClock } from '../../base/virtual-clock.ts';
 import type { Runtime } from '../core/runtime.ts';

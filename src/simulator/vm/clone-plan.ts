@@ -1,4 +1,4 @@
-/** What a clone will consist of: the checks before anything is copied, the new configuration, the drives to copy. */
+/** The plan of a clone: the checks before anything is copied, the new configuration, the drives to copy. */
 
 import { checkBridgeAccess, checkCpuModelAccess, checkMappingAccess } from '../access/device-checks.ts';
 import { checkPoolExists } from '../access/user-config.ts';
@@ -31,7 +31,7 @@ export interface CloneRequest {
 
 export interface ClonePlan {
   readonly source: ReadonlyMap<string, string>;
-  /** What is copied along with the keys, where the clone is not one of a snapshot. */
+  /** Copied together with the keys, unless a snapshot is cloned. */
   readonly sections: Pick<VmConfigFile, 'pending' | 'pendingDeletes' | 'cloudInit'>;
   /** The new configuration without its drives. */
   readonly config: Map<string, string>;

@@ -7,7 +7,7 @@ const dump = (config: Readonly<Record<string, string>>, type: 'user' | 'network'
   dumpCloudInit(new Map(Object.entries(config)), 501, type, masked);
 
 describe('user data', () => {
-  it('takes host name and domain out of a dotted name', () => {
+  it('takes host name and domain from a dotted name', () => {
     expect(dump({ name: 'web.example.com', searchdomain: 'ignored' }, 'user')).toContain(
       'hostname: web\nmanage_etc_hosts: true\nfqdn: web.example.com\n',
     );
@@ -21,18 +21,18 @@ describe('user data', () => {
     );
   });
 
-  it('lets root in and leaves out the default user when the user is root', () => {
+  it('enables root and omits the default user if the user is root', () => {
     const text = dump({ ciuser: 'root' }, 'user');
     expect(text).toContain('user: root\ndisable_root: False\n');
     expect(text).not.toContain('users:');
   });
 
-  it('upgrades packages unless told not to', () => {
+  it('upgrades packages unless disabled', () => {
     expect(dump({}, 'user')).toMatch(/package_upgrade: true\n$/);
     expect(dump({ ciupgrade: '0' }, 'user')).not.toContain('package_upgrade');
   });
 
-  it('shows the password only to those who may change it, and hashes the true one into the instance id', () => {
+  it('shows the password only to users who may change it, and hashes the real one into the instance id', () => {
     expect(dump({ cipassword: '$5$salt$hash' }, 'user')).toContain('password: $5$salt$hash\n');
     expect(dump({ cipassword: '$5$salt$hash' }, 'user', true)).toContain('password: **********\n');
     expect(dump({ cipassword: 'a' }, 'meta', true)).not.toBe(dump({ cipassword: 'b' }, 'meta', true));
@@ -40,7 +40,7 @@ describe('user data', () => {
 });
 
 describe('network configuration', () => {
-  it('gives static addresses with netmask and gateway, and says nothing of cards without an ipconfig', () => {
+  it('has static addresses with netmask and gateway, and omits cards without an ipconfig', () => {
     const config = { net0: NIC, ipconfig0: 'ip=10.0.0.5/23,gw=10.0.0.1,ip6=fd00::5/64', net1: NIC };
     expect(dump(config, 'network')).toBe(
       "version: 1\nconfig:\n    - type: physical\n      name: eth0\n      mac_address: 'bc:24:11:aa:bb:cc'\n" +

@@ -1,4 +1,4 @@
-/** What Perl makes of an exception when it becomes part of another text. */
+/** The text of a Perl exception inside another text. */
 import { ApiFault } from '../http/response.ts';
 
 /**

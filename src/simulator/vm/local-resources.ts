@@ -1,4 +1,4 @@
-/** What ties a VM to its node, and what it has there through a mapping. Rules [source QS QemuMigrate/Helpers.pm]. */
+/** What ties a VM to its node, and which mapped devices it uses. Rules [source QS QemuMigrate/Helpers.pm]. */
 import { splitProperty } from '../../pve/wire/index.ts';
 import { mappingsOnNode } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
@@ -8,7 +8,7 @@ interface MappedResource {
   readonly key: string;
   readonly kind: MappingKind;
   readonly id: string;
-  /** The mapping says that its devices move with a running VM. */
+  /** The mapping allows live migration of its devices. */
   readonly isLive: boolean;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Values that Proxmox checks or completes on its own: machine type, memory, SSH keys, CPU shares, passwords, MAC addresses.
- */
+/** Values that Proxmox checks or completes: machine type, memory, SSH keys, CPU shares, passwords, MAC addresses. */
 import { createHash } from 'node:crypto';
 import { type Random, randomInteger } from '../../base/random.ts';
 import {
@@ -67,7 +65,7 @@ function isPublicKey(line: string): boolean {
 
 const ED25519_BYTES = 32;
 
-/** The length-prefixed fields of a key; nothing if they do not fill it exactly. */
+/** The length-prefixed fields of a key; undefined if they do not fill it exactly. */
 function wireFields(blob: Buffer): Buffer[] | undefined {
   const fields: Buffer[] = [];
   let offset = 0;

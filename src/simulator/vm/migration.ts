@@ -1,4 +1,7 @@
-/** The worker behind a migration: lock, copy what is local, move the configuration, and the process if there is one. */
+/**
+ * The worker of a migration: locks the VM, copies local volumes, moves the configuration, and the process if there is
+ * one.
+ */
 import type { Runtime } from '../core/runtime.ts';
 import { type Task, unlessKilled } from '../core/tasks.ts';
 import { memoryBytes, storageOfFile } from '../guests/launch.ts';

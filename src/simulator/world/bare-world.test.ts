@@ -1,4 +1,4 @@
-/** The way from a host with nothing on it to a VM that runs, over the wire. */
+/** From an empty host to a running VM, over the wire. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { isPortOpen } from '../guests/addresses.ts';
@@ -51,7 +51,7 @@ describe('a bare host', () => {
     expect(await client.task('POST', `${HOST}/qemu/101/status/start`)).toMatchObject(ok);
     await client.clock.advance(60_000);
     expect(isPortOpen(client.simulator.runtime, '10.0.20.31', 22)).toBe(true);
-    // Its base stays as long as the clone lives.
+    // Its base stays as long as the clone exists.
     expect((await client.task('DELETE', `${HOST}/qemu/9000`)).exitStatus).toBe(
       "base volume 'tank:base-9000-disk-0' is still in use by linked cloned",
     );
@@ -84,7 +84,7 @@ describe('a bare host', () => {
     expect(client.world.vms.get(101)?.process?.guest?.name).toBe('talos');
   });
 
-  it('starts an installation from the beginning when it was reset, and continues after a pause', async () => {
+  it('restarts an installation after a reset, and continues it after a pause', async () => {
     const client = new TestClient(withIso('preseeded-installer'));
     await client.task('POST', `${HOST}/qemu`, INSTALLING);
     await client.task('POST', `${HOST}/qemu/9000/status/start`);
@@ -100,7 +100,7 @@ describe('a bare host', () => {
     expect(findVolume(client.world, 'vmhost', 'tank:vm-9000-disk-0')?.guest?.name).toBe('ubuntu-agent');
   });
 
-  it('leaves a disk empty whose installation was cut short', async () => {
+  it('leaves a disk empty if its installation was interrupted', async () => {
     const client = new TestClient(withIso('preseeded-installer'));
     await client.task('POST', `${HOST}/qemu`, INSTALLING);
     await client.task('POST', `${HOST}/qemu/9000/status/start`);
@@ -110,7 +110,7 @@ describe('a bare host', () => {
     expect(findVolume(client.world, 'vmhost', 'tank:vm-9000-disk-0')?.guest).toBeUndefined();
   });
 
-  it('boots what was installed at once where the medium says so', async () => {
+  it('boots the installed system immediately if the medium says so', async () => {
     const own = { installs: { guest: 'talos', takes_ms: 60_000, afterwards: 'reboot' as const } };
     const client = new TestClient({ ...withIso('own'), guests: { own } });
     await client.task('POST', `${HOST}/qemu`, INSTALLING);
@@ -119,7 +119,7 @@ describe('a bare host', () => {
     expect(client.world.vms.get(9000)?.process?.guest?.name).toBe('talos');
   });
 
-  it('gives a guest the host name and the addresses of a custom disc', async () => {
+  it('configures a guest with the host name and the addresses of a custom disc', async () => {
     const client = new TestClient(BARE_WORLD);
     const qcow2 = { url: WELL_KNOWN_URLS.talosNoCloudQcow2, content: 'import', filename: 'talos.qcow2' };
     await client.task('POST', DOWNLOAD, qcow2);
@@ -137,7 +137,7 @@ describe('a bare host', () => {
     expect(isPortOpen(client.simulator.runtime, '10.0.20.30', 50_000)).toBe(true);
   });
 
-  it('keeps an address for a card where the DHCP server says so', async () => {
+  it('reserves an address for a card if the DHCP server says so', async () => {
     const bridges = {
       vmbr0: { dhcp: { first: '10.0.20.50', last: '10.0.20.99', reservations: { [MAC]: '10.0.20.7' } } },
     };
@@ -159,7 +159,7 @@ describe('a bare host', () => {
     expect(isPortOpen(client.simulator.runtime, '10.0.20.7', 50_000)).toBe(true);
   });
 
-  it('takes an uploaded image for what the world says its bytes are', async () => {
+  it('recognises an uploaded image by the bytes that the world lists', async () => {
     const bytes = Buffer.from('the bytes of an image');
     const sum = createHash('sha256').update(bytes).digest('hex');
     const client = new TestClient({ ...BARE_WORLD, contents: { [sum]: { guest: 'talos', virtual_size: '4G' } } });
@@ -215,7 +215,7 @@ describe('a template', () => {
     expect(config.unused0).toMatch(/^tank:base-9000-disk-\d$/);
   });
 
-  it('on ZFS stays as it is while linked clones need it; on thin LVM they do not', async () => {
+  it('on ZFS stays while linked clones need it; on thin LVM they do not need it', async () => {
     for (const [storage, status] of [
       ['tank', /^base volume 'tank:base-9000-disk-\d' is still in use by linked cloned$/],
       ['local-lvm', /^OK$/],
@@ -228,7 +228,7 @@ describe('a template', () => {
     }
   });
 
-  it('is not made from an ISO image by import', async () => {
+  it('cannot be imported from an ISO image', async () => {
     const client = new TestClient(withIso('talos'));
     const disk = { vmid: 9000, scsi0: 'tank:0,import-from=local:iso/os.iso' };
     await expect(client.task('POST', `${HOST}/qemu`, disk)).rejects.toThrow('400');
@@ -236,7 +236,7 @@ describe('a template', () => {
 });
 
 describe('files that are packed', () => {
-  it('are unpacked as ISO images where Proxmox knows how', async () => {
+  it('are unpacked as ISO images if Proxmox supports the format', async () => {
     const client = new TestClient(BARE_WORLD);
     const iso = { url: WELL_KNOWN_URLS.preseededIsoGz, content: 'iso', filename: 'debian.iso', compression: 'gz' };
     expect(await client.task('POST', DOWNLOAD, iso)).toMatchObject(ok);
@@ -248,7 +248,7 @@ describe('files that are packed', () => {
     expect(wrong.exitStatus).toMatch(/^command 'zstd -q -d -c .*other\.iso\.tmp_dwnl\.\d+' failed: exit code 1$/);
   });
 
-  it('that are downloaded as they are make disks that nothing boots from', async () => {
+  it('that are downloaded packed result in disks that do not boot', async () => {
     const client = new TestClient(BARE_WORLD);
     const raw = { url: WELL_KNOWN_URLS.talosNoCloudRawXz, content: 'import', filename: 'talos.raw' };
     expect(await client.task('POST', DOWNLOAD, raw)).toMatchObject(ok);
@@ -269,7 +269,7 @@ describe('files that are packed', () => {
 });
 
 describe('a bare cluster', () => {
-  it('has storage of its own on every node, and a share', async () => {
+  it('has local storage on every node, and a share', async () => {
     const client = new TestClient(BARE_CLUSTER_WORLD);
     const image = { url: WELL_KNOWN_URLS.debian12, content: 'import', filename: 'debian.qcow2' };
     expect(await client.task('POST', '/nodes/pve2/storage/local/download-url', image)).toMatchObject({ node: 'pve2' });
@@ -280,7 +280,7 @@ describe('a bare cluster', () => {
     ]);
   });
 
-  it('takes an upload for another node on the one that was asked, and sends it on', async () => {
+  it('accepts an upload for another node on the contacted one, and forwards it', async () => {
     const client = new TestClient(BARE_CLUSTER_WORLD);
     const parts = { fields: { content: 'iso' }, fileName: 'seed.iso' };
     const task = await client.upload('/nodes/pve2/storage/local/upload', parts, isoImage('joliet'));

@@ -1,6 +1,6 @@
 /**
- * Hosts as they are right after their installation: storage and bridges, and not one VM, template or image. What they can
- * download is in `well-known-downloads.ts`.
+ * Hosts right after their installation: storage and bridges, without any VM, template or image. What they can download
+ * is in `well-known-downloads.ts`.
  */
 import { DEFAULT_WORLD, GPU } from './default-world.ts';
 import { WELL_KNOWN_DOWNLOADS } from './well-known-downloads.ts';
@@ -8,7 +8,7 @@ import type { WorldFile } from './world-file.ts';
 
 type NodeFile = WorldFile['nodes'][string];
 
-/** What a deployment that also brings its images and templates needs beside the role of the default world. */
+/** What a deployment with its own images and templates needs in addition to the role of the default world. */
 const IMAGE_PRIVILEGES = ['Datastore.Allocate', 'Mapping.Audit', 'Mapping.Modify', 'Sys.AccessNetwork', 'Sys.Modify'];
 
 const CREDENTIALS = {
@@ -33,7 +33,7 @@ const LOCAL = {
 function host(number: number, more: Partial<NodeFile> = {}): NodeFile {
   const [first, last] = [`10.0.20.${10 + number * 60}`, `10.0.20.${10 + number * 60 + 59}`];
   return {
-    // A loopback address: other tools open SSH to what the API reports, and must not leave this machine because of us.
+    // A loopback address: other tools open SSH to the address that the API reports, and must stay on this machine.
     address: `127.0.20.${number + 1}`,
     cpus: 32,
     memory: '128G',
@@ -68,7 +68,7 @@ export const BARE_WORLD: WorldFile = {
   downloads: WELL_KNOWN_DOWNLOADS,
 };
 
-/** Three hosts: their storage is their own, and one share belongs to all. */
+/** Three hosts, each with local storage, and one shared storage. */
 export const BARE_CLUSTER_WORLD: WorldFile = {
   cluster: 'lab',
   nodes: {

@@ -1,4 +1,4 @@
-/** What a world has beside its nodes, VMs and storages: containers, high availability, and tasks of other clients. */
+/** What a world has besides its nodes, VMs and storages: containers, high availability, and tasks of other clients. */
 import { parseUpid } from '../../pve/wire/index.ts';
 import { parseNodes } from '../ha/rules.ts';
 import { type HaState, newHaState } from '../ha/state.ts';
@@ -55,7 +55,7 @@ export function buildHa({ ha, vms }: CompleteWorldFile): HaState {
   return state;
 }
 
-/** No worker is behind them: they run for as long as the simulation does. */
+/** They have no worker: they run as long as the simulation does. */
 export function buildTasks({ tasks }: CompleteWorldFile, fail: (detail: string) => never): Map<string, TaskRecord> {
   return new Map(
     tasks.map((upid, index) => {

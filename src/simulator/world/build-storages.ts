@@ -75,7 +75,7 @@ function addListed(storages: Map<string, Storage>, id: string, listed: ListedVol
   );
 }
 
-/** A disk in a configuration that the file does not list is made with the size its drive states. */
+/** A configured disk that the file does not list is created with the size in its drive. */
 function addReferenced(storages: Map<string, Storage>, vm: Vm, deps: StorageDeps): void {
   for (const drive of drivesOf(vm.config.current, { unused: true })) {
     const [storageId = '', name] = drive.file.split(/:(.*)/s);
@@ -150,7 +150,7 @@ export function buildDownloads(file: CompleteWorldFile, guestNamed: GuestNamed):
   );
 }
 
-/** A file that is uploaded instead of downloaded is the same file: its SHA-256 tells. */
+/** Its SHA-256 identifies a file that is uploaded instead of downloaded. */
 export function buildContents(file: CompleteWorldFile, guestNamed: GuestNamed): Map<string, FileContents> {
   const contents = new Map<string, FileContents>();
   for (const [url, download] of Object.entries(file.downloads)) {
@@ -170,7 +170,7 @@ export function buildContents(file: CompleteWorldFile, guestNamed: GuestNamed): 
   return contents;
 }
 
-/** Without the algorithms that are only possible. */
+/** Without the algorithms that have no value. */
 function knownChecksums(sums: Readonly<Record<string, string | undefined>>): Checksums {
   return Object.fromEntries(
     Object.entries(sums).flatMap(([algorithm, sum]) => (sum === undefined ? [] : [[algorithm, sum.toLowerCase()]])),

@@ -1,4 +1,4 @@
-/** Turns a world file into a `World`: fills defaults, checks that names refer to something, makes the volumes VMs refer to. */
+/** Turns a world file into a `World`: fills in defaults, checks references, and creates the volumes of VMs. */
 import type { Instant } from '../../base/clock.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { builtInRoles, privilegesOf } from '../access/privileges.ts';
@@ -13,7 +13,7 @@ import { type CompleteWorldFile, type WorldFile, worldFileSchema } from './world
 
 interface BuildOptions {
   readonly now: Instant;
-  /** Shown in complaints: the file's name. */
+  /** The file's name, for messages. */
   readonly file?: string;
 }
 
@@ -260,7 +260,7 @@ function buildGuests(file: CompleteWorldFile, fail: (detail: string) => never): 
       ports: guest.ports,
     });
   }
-  // Second, because a medium may install a system that is described behind it.
+  // In a second pass, because a medium may install a system that is described after it.
   for (const [name, { installs }] of Object.entries(file.guests)) {
     const own = guests.get(name);
     if (!installs || !own) continue;

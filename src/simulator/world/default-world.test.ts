@@ -1,4 +1,4 @@
-/** The default world is useful at once: these are the first things that a user does with it. */
+/** The default world is useful immediately: these are the first things that a user does with it. */
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';

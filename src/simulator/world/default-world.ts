@@ -1,6 +1,6 @@
 /**
- * The world of `proxwright sim` without further ado: a cluster of two nodes with what most people have — local and shared
- * storage, two bridges, templates on both nodes, a GPU — and credentials that are written in the documentation.
+ * The default world of `proxwright sim`: a cluster of two nodes with what most users have (local and shared storage,
+ * two bridges, templates on both nodes, a GPU), and documented credentials.
  */
 import type { WorldFile } from './world-file.ts';
 
@@ -40,7 +40,7 @@ type VmFile = NonNullable<WorldFile['vms']>[string];
 function node(number: 1 | 2, pci: NodeFile['pci'] = []): NodeFile {
   const firstLease = number === 1 ? 50 : 150;
   return {
-    // A loopback address: other tools open SSH to what the API reports, and must not leave this machine because of us.
+    // A loopback address: other tools open SSH to the address that the API reports, and must stay on this machine.
     address: `127.10.0.1${number}`,
     cpus: 16,
     memory: '64G',
@@ -62,7 +62,7 @@ function node(number: 1 | 2, pci: NodeFile['pci'] = []): NodeFile {
   };
 }
 
-/** A card that can be passed on. */
+/** A card that can be passed through. */
 export const GPU = {
   id: '0000:01:00.0',
   class: '0x030000',

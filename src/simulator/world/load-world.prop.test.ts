@@ -18,7 +18,7 @@ users:
 acl: [{path: /, role: PVEAdmin, user: a@pve}]
 `;
 
-/** A good file with a piece cut out and another put in its place. */
+/** A valid file with one piece replaced by another. */
 const damaged = (text: string) =>
   fc
     .tuple(
@@ -28,7 +28,7 @@ const damaged = (text: string) =>
     )
     .map(([at, cut, insert]) => `${text.slice(0, at)}${insert}${text.slice(at + cut)}`);
 
-/** Either it works, or the author of the text is told what is wrong with it. */
+/** Either it loads, or a diagnostic says what is wrong. */
 function worksOrComplains(act: () => unknown): void {
   try {
     act();

@@ -129,7 +129,7 @@ describe('a world file', () => {
     expect(complaint(text)).toMatchObject({ severity: 'error', ...diagnostic });
   });
 
-  it('has all its problems reported at once', () => {
+  it('is refused with all its problems at once', () => {
     const { detail } = complaint('nodes:\n  alpha: {cpus: 0}\nusers:\n  a@pve: {enable: 7}\n');
     expect(detail.split('\n')).toHaveLength(2);
     expect(detail).toContain('Line 4: users.a@pve.enable');

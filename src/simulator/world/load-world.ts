@@ -1,4 +1,4 @@
-/** From the text of a world file to a `World`; every complaint names the line it is about. */
+/** From the text of a world file to a `World`; every problem names its line. */
 import type { Instant } from '../../base/clock.ts';
 import { isFamily, ProxwrightError } from '../../base/errors.ts';
 import { closest } from '../../base/text/closest.ts';
@@ -80,7 +80,7 @@ const KINDS: Readonly<Record<string, string>> = {
   string: 'text',
 };
 
-/** Follows the path of what is wrong. */
+/** Follows the path of the problem. */
 function wordsFor({ code, message, expected = '', issues = [] }: Issue): string {
   const kind = KINDS[expected];
   if (code === 'invalid_type' && kind !== undefined) {
@@ -90,14 +90,14 @@ function wordsFor({ code, message, expected = '', issues = [] }: Issue): string 
   return code === 'invalid_key' && inner ? `: this key is not allowed: ${inner.message}` : `: ${message}`;
 }
 
-/** The fields that would have been right: those a complete file has at the same place. */
+/** The valid fields: those of a complete file at the same path. */
 function fieldsAt(issue: Issue): string[] {
   let schema: unknown = worldFileSchema;
   for (const part of issue.path) schema = schemaBelow(schema, String(part));
   return Object.keys(shapeOf(schema) ?? {});
 }
 
-/** Zod's own description of a schema, as far as the walk needs it. */
+/** The parts of Zod's schema description that the walk needs. */
 interface Described {
   readonly def?: { readonly innerType?: unknown; readonly valueType?: unknown; readonly element?: unknown };
   readonly shape?: Readonly<Record<string, unknown>>;
@@ -134,7 +134,7 @@ function duplicateVolumes(file: CompleteWorldFile, source: YamlSource): Problem[
   });
 }
 
-/** Complaints about meaning begin with a path such as `vms.100.config.scsi0:`; keys themselves may contain dots. */
+/** Semantic problems begin with a path such as `vms.100.config.scsi0:`; keys themselves may contain dots. */
 function mentioned(error: ProxwrightError, source: YamlSource): Position | undefined {
   const path: string[] = [];
   let rest = error.diagnostic.detail;

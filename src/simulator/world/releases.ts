@@ -1,6 +1,6 @@
 /**
- * The releases of Proxmox VE that can be simulated: what a server of each calls itself, and the one question that code asks
- * about a release. What a release has or lacks is stated where it matters.
+ * The releases of Proxmox VE that can be simulated: the version that each server reports, and the one check that code
+ * makes about a release. The code that depends on a difference between releases states it.
  */
 import { compareReleases, isSince, minorRelease, type ReleaseNumber } from '../../base/values/release.ts';
 import type { PveVersion, World } from './world.ts';
@@ -30,7 +30,7 @@ export const RELEASES: Readonly<Record<string, Release>> = {
   [NEWEST_RELEASE]: { version: '9.2.11', repoid: '14a22df35955d97d', qemu: '10.0.13' },
 };
 
-/** What a server of `8.4` or of `8.4.14` says about itself; undefined where there is no such release. */
+/** The version that a server of `8.4` or of `8.4.14` reports; undefined if there is no such release. */
 export function versionNamed(name: string): Omit<PveVersion, 'qemuPatched'> | undefined {
   const release = minorRelease(name);
   const known = RELEASES[release];
@@ -44,7 +44,9 @@ export function knownReleases(): string[] {
 
 const answers = new Map<string, boolean>();
 
-/** Whether the server is of that release or newer. Asked for every VM in every list, so each answer is found out once. */
+/**
+ * Whether the server is of that release or newer. Called for every VM in every list, so each answer is computed once.
+ */
 export function isServerSince({ version: { version } }: World, release: ReleaseNumber): boolean {
   const question = `${version} ${release}`;
   const answer = answers.get(question) ?? isSince(version, release);

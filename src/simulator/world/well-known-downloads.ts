@@ -1,7 +1,7 @@
 /**
- * Files of the outside world that the bare worlds can download: the images people begin with, under their real addresses. They
- * have no bytes, so their checksums are made up by a simple rule: those of the text of their URL, and for what
- * is inside a packed file, of the URL without the ending that says how it is packed.
+ * Files of the outside world that the bare worlds can download: common images, under their real addresses. They have no
+ * bytes, so their checksums follow a simple rule: those of the text of their URL, and for what is inside a packed file,
+ * of the URL without the ending that says how it is packed.
  */
 import { createHash } from 'node:crypto';
 import type { WorldFile } from './world-file.ts';
@@ -24,7 +24,7 @@ export const WELL_KNOWN_URLS = {
   talosNoCloudIso: `${FACTORY}/nocloud-amd64.iso`,
   talosMetalRawZst: `https://github.com/siderolabs/talos/releases/download/${TALOS_VERSION}/metal-amd64.raw.zst`,
   talosMetalIso: `https://github.com/siderolabs/talos/releases/download/${TALOS_VERSION}/metal-amd64.iso`,
-  /** An ISO image that is served packed, and has its answers on board. */
+  /** An ISO image that is served packed, and contains its answers. */
   preseededIsoGz: 'https://images.example.com/debian-12-preseeded-amd64.iso.gz',
   /** Each of these fails in its own way. */
   gone: 'https://images.example.com/gone.qcow2',

@@ -1,6 +1,6 @@
 /**
- * The form in which a world is written down: what `proxwright sim --world FILE` reads. Everything has a default that makes
- * a small file useful; sizes are bytes or text with a binary unit (`20G`).
+ * The format of a world file, which `proxwright sim --world FILE` reads. Everything has a default that makes a small
+ * file useful; sizes are bytes or text with a binary unit (`20G`).
  */
 import { z } from 'zod';
 import { parseSize } from '../../pve/wire/index.ts';
@@ -303,5 +303,5 @@ export const worldFileSchema = z.strictObject({
 
 /** As written, defaults left out. */
 export type WorldFile = z.input<typeof worldFileSchema>;
-/** With every default filled in. */
+/** With all defaults filled in. */
 export type CompleteWorldFile = z.output<typeof worldFileSchema>;

@@ -1,6 +1,6 @@
 /**
- * What a simulated cluster consists of: plain data, no behaviour. Everything the API can show or change is here;
- * how it changes is the business of the handlers in `api/` and of the folders they use.
+ * The data of a simulated cluster, without behaviour. Everything that the API can show or change is here; the handlers
+ * in `api/` and the folders they use change it.
  */
 import type { Instant } from '../../base/clock.ts';
 import type { Seed } from '../guests/seed.ts';
@@ -20,18 +20,18 @@ export interface World {
   /** How often storage.cfg was written, which gives its lists another order each time. */
   storageConfigWrites: number;
   readonly vms: Map<number, Vm>;
-  /** Listed, and nothing more: what a container can do is not simulated. */
+  /** Only listed: containers are not simulated. */
   readonly containers: Map<number, Container>;
   readonly access: AccessState;
   readonly pools: Map<string, Pool>;
   readonly mappings: Readonly<Record<MappingKind, Map<string, ResourceMapping>>>;
   readonly ha: HaState;
   readonly tasks: Map<string, TaskRecord>;
-  /** What a download from the outside world would find, by URL. */
+  /** What a download would find, by URL. */
   readonly downloads: Map<string, RemoteFile>;
-  /** What removed definitions of storages have left behind, by its place. */
+  /** Data of removed storage definitions, by location. */
   readonly leftBehind: Map<string, StorageData>;
-  /** What is inside a file, by its SHA-256: how an uploaded image gets its guest. */
+  /** The content of a file, by its SHA-256: how an uploaded image gets its guest. */
   readonly contents: Map<string, FileContents>;
 }
 
@@ -54,7 +54,7 @@ export interface SimNode {
   readonly bootedAt: Instant;
   readonly cpus: number;
   readonly memoryBytes: number;
-  /** What the host itself needs, beside its VMs. */
+  /** What the host itself uses, besides its VMs. */
   readonly hostMemoryBytes: number;
   readonly kvm: boolean;
   /** Whether its kernel can limit the rate of a network card. */
@@ -75,7 +75,7 @@ export interface Bridge {
   /** Whether a network card of the host is in it; without one it can carry no VLANs unless it is aware of them. */
   readonly physical: boolean;
   readonly active: boolean;
-  /** Where a DHCP server answers, the addresses it hands out. */
+  /** The addresses of a DHCP server, if there is one. */
   readonly dhcp: DhcpServer | undefined;
 }
 
@@ -92,7 +92,7 @@ export interface DhcpServer {
 export interface FileSystem {
   readonly name: string;
   readonly totalBytes: number;
-  /** What lies there apart from the volumes of this world. */
+  /** Used by other data than the volumes of this world. */
   readonly foreignBytes: number;
   /** Free for us may be less than total minus used (reserved blocks, quota). */
   readonly reservedBytes: number;
@@ -194,7 +194,7 @@ export interface FileContents {
   readonly virtualSizeBytes: number | undefined;
 }
 
-/** How the operating system on a disk behaves once it is started. */
+/** The behaviour of the operating system on a disk. */
 export interface GuestProfile {
   readonly name: string;
   /** From power-on until user space runs; `never` hangs in the boot loader. */
@@ -272,7 +272,7 @@ export interface QemuProcess {
   guestBootedAt: Instant;
   /** What runs in it; changes when an installer boots what it has installed. */
   guest: GuestProfile | undefined;
-  /** What a NoCloud volume in one of its CD drives told the guest. */
+  /** The data of a NoCloud volume in one of its CD drives. */
   readonly seed: Seed | undefined;
   /** Processes started in the guest through the agent. */
   readonly executions: Map<number, GuestExecution>;

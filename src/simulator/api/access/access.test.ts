@@ -1,4 +1,4 @@
-/** The endpoints below /access, called as handlers: what they change, what they answer, what they refuse. */
+/** The endpoints below /access, called as handlers: changes, answers and refusals. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { permissionsOn } from '../../access/acl.ts';
 import type { RawParams } from '../../schema/types.ts';
@@ -20,7 +20,7 @@ const refusal = (route: string, params: RawParams = {}, authid = ADMIN) =>
   asyncRefusalOf(() => send(route, params, authid));
 
 describe('users', () => {
-  it('shows an empty mail address only when something stands behind it in the file', async () => {
+  it('shows an empty mail address only if another value follows it in the file', async () => {
     await send('POST /access/users', { userid: USER, firstname: 'W' });
     expect(await send('GET /access/users/{userid}', { userid: USER })).toEqual({
       enable: 1,
@@ -55,7 +55,7 @@ describe('users', () => {
     expect(await send('GET /pools/{poolid}', { poolid: 'pool' })).toMatchObject({ comment: 'both' });
   });
 
-  it('refuses a second user of the same name and unknown groups, changing nothing', async () => {
+  it('refuses a second user of the same name and unknown groups, without changes', async () => {
     await send('POST /access/users', { userid: USER });
     expect(await refusal('POST /access/users', { userid: USER })).toBe(
       "500 create user failed: user 'who@pve' already exists",
@@ -80,7 +80,7 @@ describe('users', () => {
     expect(await send('GET /access/groups/{groupid}', { groupid: 'a' })).toEqual({ members: [] });
   });
 
-  it('takes tokens and entries of the list along when a user goes', async () => {
+  it('removes tokens and ACL entries together with their user', async () => {
     await send('POST /access/users', { userid: USER });
     await send('POST /access/users/{userid}/token/{tokenid}', { userid: USER, tokenid: 'tok' });
     await send('PUT /access/acl', { path: '/vms', roles: 'PVEVMUser', users: USER, tokens: `${USER}!tok` });
@@ -90,7 +90,7 @@ describe('users', () => {
     expect(await refusal('DELETE /access/users/{userid}', { userid: USER })).toBeUndefined();
   });
 
-  it('cannot lose root@pam, only its tokens', async () => {
+  it('never removes root@pam, only its tokens', async () => {
     await send('DELETE /access/users/{userid}', { userid: 'root@pam' });
     expect(await send('GET /access/users/{userid}', { userid: 'root@pam' })).toEqual({
       enable: 1,
@@ -100,7 +100,7 @@ describe('users', () => {
     });
   });
 
-  it('lists only oneself and those one may look after', async () => {
+  it('lists only the caller and users that the caller may manage', async () => {
     grant(runtime, USER, '/nodes', []);
     const ids = async (authid: string) =>
       ((await send('GET /access/users', {}, authid)) as { userid: string }[]).map((user) => user.userid);
@@ -137,12 +137,12 @@ describe('tokens', () => {
     expect(runtime.world.access.tokens.get('terraform@pve!new')?.secret).toBe(made.value);
   });
 
-  it('refuses to make it twice', async () => {
+  it('refuses to create it twice', async () => {
     await send(create, TOKEN);
     expect(await refusal(create, TOKEN)).toBe('400 Parameter verification failed. tokenid: Token already exists.');
   });
 
-  it('regenerates the secret only when asked, and forgets a comment', async () => {
+  it('regenerates the secret only on request, and drops a comment', async () => {
     const update = 'PUT /access/users/{userid}/token/{tokenid}';
     const made = (await send(create, { ...TOKEN, comment: 'c' })) as { value: string };
     expect(await send(update, { ...TOKEN, delete: 'comment' })).toEqual({ privsep: 1, expire: 0 });
@@ -172,7 +172,7 @@ describe('the access control list', () => {
     expect(runtime.world.access.acl).toHaveLength(1);
   });
 
-  it('refuses unknown roles, users, groups, tokens and paths, changing nothing', async () => {
+  it('refuses unknown roles, users, groups, tokens and paths, without changes', async () => {
     const acl = (params: RawParams) => refusal(put, { path: '/vms', roles: 'PVEVMUser', ...params });
     expect(await acl({ users: 'terraform@pve', roles: 'PVEVMUser,nosuch' })).toBe(
       "500 ACL update failed: role 'nosuch' does not exist",
@@ -188,7 +188,7 @@ describe('the access control list', () => {
     expect(runtime.world.access.acl).toHaveLength(1);
   });
 
-  it('lets those who merely allocate hand on what they have themselves', async () => {
+  it('lets a user who may only allocate grant its own privileges', async () => {
     grant(runtime, USER, '/vms/100', ['VM.Allocate', 'VM.Audit'], false);
     runtime.world.access.roles.set('Look', { roleid: 'Look', privileges: new Set(['VM.Audit']), special: false });
     const give = (params: RawParams) => refusal(put, { path: '/vms/100', users: 'terraform@pve', ...params }, USER);
@@ -203,7 +203,7 @@ describe('the access control list', () => {
     expect(permissionsOn(runtime.world, 'terraform@pve', '/vms/100').has('VM.Audit')).toBe(true);
   });
 
-  it('goes with its group and with its role', async () => {
+  it('is removed with its group and with its role', async () => {
     await send('POST /access/groups', { groupid: 'ops' });
     await send('POST /access/roles', { roleid: 'Own', privs: 'VM.Audit' });
     await send(put, { path: '/vms', roles: 'Own', groups: 'ops', users: 'terraform@pve' });
@@ -231,7 +231,7 @@ describe('roles', () => {
 });
 
 describe('the lock of user.cfg', () => {
-  it('is waited for ten seconds', async () => {
+  it('times out after ten seconds', async () => {
     await runtime.clock.run(async () => {
       const release = await runtime.locks.acquire('cfs:file-user_cfg', 'exclusive', 0);
       const startedAt = runtime.clock.now();
@@ -262,7 +262,7 @@ describe('tickets and passwords', () => {
     expect(await refused({ username: USER, password: ticket })).toBe('401 authentication failure');
   });
 
-  it('makes a ticket for any user out of one of root', async () => {
+  it('creates a ticket for any user from one of root', async () => {
     const root = await login({
       username: 'root@pam',
       password: runtime.world.access.users.get('root@pam')?.password ?? '',
@@ -272,14 +272,14 @@ describe('tickets and passwords', () => {
     expect(await refused({ username: 'root@pam', password: ticket })).toBe('401 authentication failure');
   });
 
-  it('verifies privileges on a path without making a ticket', async () => {
+  it('verifies privileges on a path without creating a ticket', async () => {
     grant(runtime, USER, '/vms', ['VM.Audit']);
     const ask = { username: USER, password: 'first-secret', path: '/vms/100' };
     expect(await login({ ...ask, privs: 'VM.Audit' })).not.toHaveProperty('ticket');
     expect(await refused({ ...ask, privs: 'VM.Audit,VM.Clone' })).toBe('401 authentication failure');
   });
 
-  it('tells the interface what the user has anywhere', async () => {
+  it('lists for the web interface what the user has anywhere', async () => {
     grant(runtime, USER, '/pool/team', ['VM.Audit', 'Datastore.Audit', 'Sys.Audit']);
     const { cap } = await login({ username: USER, password: 'first-secret' });
     expect(cap).toEqual({
@@ -293,7 +293,7 @@ describe('tickets and passwords', () => {
     });
   });
 
-  it('changes a password only after confirmation with the own one', async () => {
+  it('changes a password only after confirmation with the password of the caller', async () => {
     const change = (params: RawParams) =>
       refusal('PUT /access/password', { userid: USER, password: 'next-secret', ...params }, USER);
     expect(await change({})).toContain('confirmation-password: password is required to modify user');
@@ -315,7 +315,7 @@ describe('tickets and passwords', () => {
 });
 
 describe('the rest', () => {
-  it('answers questions about permissions of oneself, of own tokens, and of others to auditors', async () => {
+  it('shows permissions of the caller and its tokens, and those of others to auditors', async () => {
     const ask = (userid: string, authid: string) => refusal('GET /access/permissions', { userid, path: '/' }, authid);
     expect(await ask('terraform@pve!t1', 'terraform@pve')).toBeUndefined();
     expect(await ask('terraform@pve', 'terraform@pve!t1')).toBe('403 Permission check failed (/access, Sys.Audit)');

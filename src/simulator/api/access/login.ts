@@ -1,4 +1,4 @@
-/** /access itself: logging in (ticket, realms, password) and asking what a user may do. */
+/** /access itself: login (ticket, realms, password) and the permissions of a user. */
 import { splitList } from '../../../pve/wire/index.ts';
 import { aclNodes, aclTree, notablePaths, permissionsOn, privilegeTest } from '../../access/acl.ts';
 import { issueCsrfToken, issueTicket, verifyTicket } from '../../access/authenticate.ts';

@@ -98,8 +98,8 @@ async function updateUser({ params, runtime }: CallTo<'PUT /access/users/{userid
 }
 
 /**
- * Rule [source AC API2/User.pm delete_user]: whether the user exists was asked by the permission check, which a real
- * root login skips; deleting a user that does not exist is then no error. root@pam always comes back, without its settings.
+ * Rule [source AC API2/User.pm delete_user]: the permission check, which a real root login skips, verifies that the
+ * user exists; without it, deleting a missing user is no error. root@pam is always recreated, without its settings.
  */
 async function deleteUser({ params, runtime }: CallTo<'DELETE /access/users/{userid}'>): Promise<void> {
   const { access } = runtime.world;

@@ -28,16 +28,16 @@ interface BulkAction {
   readonly task: string;
   /** `Starting`: begins every line of the log. */
   readonly verb: string;
-  /** Stands before the failed ids in the task's error. */
+  /** Precedes the failed ids in the task's error. */
   readonly failure: string;
   readonly defaultWorkers: number;
   readonly reverse?: boolean;
   readonly withTemplates?: boolean;
-  /** Behind "guests" in the first line: ` to pve2`. */
+  /** Follows "guests" in the first line: ` to pve2`. */
   readonly suffix?: string;
-  /** What a failed task is called, where that is another verb. */
+  /** The verb for a failed task, if it differs. */
   readonly failedVerb?: string;
-  /** Why the guest is passed over. */
+  /** Why the guest is skipped. */
   skip(vm: Vm): string | undefined;
   /** The end of its path below the guest, and the parameters. */
   request(vm: Vm): { readonly path: string; readonly params: RawParams; readonly line: string };

@@ -5,7 +5,7 @@ const options = (bench: ConfigBench) => bench.ask('GET /cluster/options', {});
 const setOptions = (bench: ConfigBench, params: Record<string, string>) => bench.ask('PUT /cluster/options', params);
 
 describe('datacenter options', () => {
-  it('are text, but for the booleans of property strings; a description ends in a line feed', async () => {
+  it('are text, except booleans of property strings; a description ends in a line feed', async () => {
     const bench = new ConfigBench();
     await setOptions(bench, { 'next-id': 'lower=200', 'tag-style': 'case-sensitive=1', description: 'a\nb' });
     expect(await options(bench)).toMatchObject({
@@ -15,7 +15,7 @@ describe('datacenter options', () => {
     });
   });
 
-  it('sort their tag lists when they are written the next time', async () => {
+  it('sort their tag lists at the next write', async () => {
     const bench = new ConfigBench();
     const access = { 'user-tag-access': 'user-allow=list,user-allow-list=d;c' };
     await setOptions(bench, { 'registered-tags': 'b;a', ...access });
@@ -50,7 +50,7 @@ describe('a mapping', () => {
     expect(await ask('GET /cluster/mapping/pci/{id}', { id: 'dev' })).toMatchObject({ description: 'x', map: [map] });
   });
 
-  it('of a device in a host without IOMMU must not name a group, and USB devices are never there', async () => {
+  it('of a device in a host without IOMMU must not name a group, and USB devices never exist', async () => {
     const bench = new ConfigBench();
     const ask = (route: string, params: Record<string, string>) => bench.ask(route, params);
     const device = 'node=pve1,path=0000:00:01.0,id=1af4:1045,subsystem-id=1af4:1045';

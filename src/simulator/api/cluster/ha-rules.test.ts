@@ -56,7 +56,7 @@ describe('a rule that keeps resources apart', () => {
     );
   });
 
-  it('is refused where another rule keeps two of the resources together, also through a third', async () => {
+  it('is refused if another rule keeps two of the resources together, also through a third', async () => {
     await manager();
     await create('aa', together('vm:101,vm:102'));
     await create('bb', together('vm:102,vm:103'));
@@ -65,7 +65,7 @@ describe('a rule that keeps resources apart', () => {
     );
   });
 
-  it('is refused where node rules leave too few nodes', async () => {
+  it('is refused if node rules leave too few nodes', async () => {
     await manager();
     await create('place', { resources: 'vm:101,vm:102', nodes: 'pve1' });
     expect(await complaint('apart', create('apart', apart('vm:101,vm:102')))).toBe(
@@ -117,7 +117,7 @@ describe('the list of rules', () => {
     expect(await rules()).toEqual([]);
   });
 
-  it('does not have to be in the order of creation from the third rule on', async () => {
+  it('need not be in the order of creation from the third rule on', async () => {
     const orders = new Set<string>();
     for (let round = 0; round < 12; round++) {
       for (const rule of ['aa', 'bb', 'cc']) await create(rule, together('vm:101,vm:102'));

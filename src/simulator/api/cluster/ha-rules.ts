@@ -58,7 +58,7 @@ function ruleView(runtime: Runtime, rule: HaRule): Record<string, unknown> {
   };
 }
 
-/** Rule [source HA API2/HA/Rules.pm create_rule]: is it there already, resources, nodes, then whether it is feasible. */
+/** Rule [source HA API2/HA/Rules.pm create_rule]: whether it exists, resources, nodes, then feasibility. */
 function createRule(call: CallTo<'POST /cluster/ha/rules'>): null {
   const { world } = call.runtime;
   const { rule: id, type, ...params } = call.params;
@@ -88,7 +88,7 @@ function insertRule({ world, random }: Runtime, rule: HaRule): void {
   moveBehind(rules, comesFirst ? later : later.slice(1));
 }
 
-/** Puts these entries behind all others, in their order. */
+/** Moves these entries to the end, in their order. */
 function moveBehind(rules: Map<string, HaRule>, entries: readonly (readonly [string, HaRule])[]): void {
   for (const [id, rule] of entries) {
     rules.delete(id);
@@ -178,8 +178,8 @@ function assertKnown({ runtime: { world } }: Call, { resources, nodes }: RulePar
 }
 
 /**
- * Rule [source HA API2/HA/Rules.pm $check_feasibility]: the nodes are those that the manager has written into its status,
- * which are none before it has become active for the first time.
+ * Rule [source HA API2/HA/Rules.pm $check_feasibility]: the nodes are those that the manager has written into its
+ * status, which is empty before it has become active for the first time.
  */
 function complaintsAbout(world: World, rules: Iterable<HaRule>, id: string): readonly string[] | undefined {
   return infeasibleRules(rules, world.ha.manager?.isActive ? world.nodes.size : 0).get(id);

@@ -1,6 +1,6 @@
 /**
- * /cluster/ha: high availability. Resources and what their managers do are simulated; fencing is not. Rules
- * have a file of their own, `ha-rules.ts`. Groups, which 9.0 replaced by rules, are stored for older releases and have no effect.
+ * /cluster/ha: high availability. Resources and the work of their managers are simulated; fencing is not. Rules are in
+ * `ha-rules.ts`. Groups, which 9.0 replaced by rules, are stored for older releases and have no effect.
  */
 import { createHash } from 'node:crypto';
 import type { Call, CallTo, Handler, Routes } from '../../core/call.ts';
@@ -33,7 +33,7 @@ export const haRoutes: Routes = {
     ...serviceEntries(call),
   ],
   'GET /cluster/ha/status/manager_status': (call) => managerStatus(call),
-  // Rule [recorded ha-and-mappings-empty]: groups are history, and so are all ways to get at them.
+  // Rule [recorded ha-and-mappings-empty]: groups no longer exist, and all endpoints for them refuse.
   'GET /cluster/ha/groups': untilRules('index groups', (call) =>
     [...call.runtime.world.ha.groups.keys()].map((group) => groupView(call.runtime.world, group)),
   ),
@@ -75,7 +75,7 @@ function lostGroup(call: Call, group: unknown): Record<string, unknown> {
   return { errors: { group: `group '${group}' does not exist` } };
 }
 
-/** Rule [source HA API2/HA/Resources.pm create]: id, type, group, guest, then whether it is there already. */
+/** Rule [source HA API2/HA/Resources.pm create]: id, type, group, guest, then whether it exists. */
 function createResource(call: CallTo<'POST /cluster/ha/resources'>): null {
   const { world } = call.runtime;
   const id = serviceId(call);
@@ -230,7 +230,7 @@ function groupEntry(options: ReadonlyMap<string, string>): Entry {
   return group === undefined ? {} : { group };
 }
 
-/** Rule [source HA Tools.pm get_verbose_service_state]: what is on its way counts as what it is on its way to. */
+/** Rule [source HA Tools.pm get_verbose_service_state]: a transition counts as its target state. */
 function verboseState(
   service: HaService | undefined,
   options: ReadonlyMap<string, string> | undefined,

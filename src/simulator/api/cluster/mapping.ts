@@ -8,7 +8,7 @@ import { type ParamTexts, sentTexts } from '../../schema/validate.ts';
 import { isHostDirectory } from '../../storage/places.ts';
 import type { MappingKind, ResourceMapping } from '../../world/world.ts';
 
-/** Rule [source PM API2/Cluster/Mapping/*.pm]: the words with which each kind fails. */
+/** Rule [source PM API2/Cluster/Mapping/*.pm]: the error prefix of each kind. */
 const WORDS: Readonly<Record<MappingKind, { readonly failure: string; readonly name: string }>> = {
   pci: { failure: 'hardware mapping failed', name: 'pci' },
   usb: { failure: 'hardware mapping failed', name: 'usb' },

@@ -1,4 +1,4 @@
-/** /cluster/status, /cluster/nextid, /cluster/tasks and /cluster: small answers about the cluster as a whole. */
+/** /cluster/status, /cluster/nextid, /cluster/tasks and /cluster: small reads about the whole cluster. */
 import { splitProperty } from '../../../pve/wire/index.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';

@@ -1,6 +1,6 @@
 /**
- * GET /cluster/resources: the overview of everything, which lags behind (see `statistics.ts`). `ResourceView` makes the
- * entries, which the lists of nodes and pools share.
+ * GET /cluster/resources: the overview of everything, which lags behind (see `statistics.ts`). `ResourceView` builds
+ * the entries, which the lists of nodes and pools share.
  */
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import type { Runtime } from '../../core/runtime.ts';

@@ -167,7 +167,7 @@ function workers(call: Call<NodeParams>): number {
   return configuredWorkers(world, call.params['max-workers']) ?? Math.min(Math.max(1, cpus - 1), MOST_WORKERS);
 }
 
-/** A guest that refuses is a line in the log; the others go on. */
+/** A guest that refuses is a line in the log; the others continue. */
 async function begin(
   call: Call,
   task: Task,

@@ -1,6 +1,5 @@
 /**
- * /nodes/{node}/network and SDN: the bridges of a node, read-only. Of software-defined networking only the built-in zone of
- * local bridges exists.
+ * /nodes/{node}/network and SDN: the bridges of a node, read-only. Only the built-in SDN zone of local bridges exists.
  */
 import type { Call, CallTo, Routes } from '../../core/call.ts';
 import { dieFault, paramFault } from '../../http/response.ts';

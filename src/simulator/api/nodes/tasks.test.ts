@@ -14,7 +14,7 @@ async function list(bench: TestBench, params: RawParams, options: CallOptions = 
 }
 
 describe('the task list of a node', () => {
-  it('hides running tasks unless asked for, and shows them with their whole token id', async () => {
+  it('hides running tasks unless requested, and shows them with their full token id', async () => {
     const bench = new TestBench();
     bench.runtime.tasks.fork('pve1', 'qmclone', '9000', 'root@pam!test', (task) => task.sleep(5_000));
     await bench.clock.advance(100);
@@ -29,7 +29,7 @@ describe('the task list of a node', () => {
     expect(archived.tasks[0]).not.toHaveProperty('saved');
   });
 
-  it('filters, counts everything that matches and shows one page of it', async () => {
+  it('filters, counts all matches and returns one page', async () => {
     const bench = new TestBench();
     for (const vmid of ['100', '101', '100', '100']) {
       bench.runtime.tasks.fork('pve1', 'qmstart', vmid, 'root@pam', async () => {
@@ -61,7 +61,7 @@ describe('the task list of a node', () => {
 });
 
 describe('the log of a task', () => {
-  it('is paged, and `limit=0` means all of it', async () => {
+  it('is paged, and `limit=0` returns all of it', async () => {
     const bench = new TestBench();
     const upid = bench.runtime.tasks.fork('pve1', 'qmclone', '9000', 'root@pam', async (task) => {
       for (let line = 0; line < 80; line++) task.log(`line ${line}`);

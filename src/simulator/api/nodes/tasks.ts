@@ -126,7 +126,7 @@ function decodedUpid(call: TaskCall): UpidParts {
   return upid;
 }
 
-/** Logs are files of the node that ran the task; another node knows nothing of it. */
+/** Logs are files of the node that ran the task; other nodes do not have them. */
 function findTask(call: TaskCall): TaskRecord | undefined {
   const task = call.runtime.world.tasks.get(call.params.upid);
   return task?.node === call.node ? task : undefined;

@@ -2,10 +2,10 @@
 import type { PropertyValues } from '../property-grammar.ts';
 import type { PropertyFormat, ValidationContext } from '../types.ts';
 
-/** Nothing, or the server's complaint with the line feed it ends in. */
+/** Nothing, or the server's message with its final line feed. */
 export type Verifier = (text: string) => string | undefined;
 
-/** One whose answer depends on the server. */
+/** One whose result depends on the server. */
 export type ContextVerifier = (text: string, context: ValidationContext) => string | undefined;
 
 export type RegisteredFormat =
@@ -13,7 +13,7 @@ export type RegisteredFormat =
   | {
       readonly kind: 'property';
       readonly properties: PropertyFormat;
-      /** A last look at sub-values that are fine one by one. */
+      /** A final check of sub-values that are valid one by one. */
       readonly validate?: (values: PropertyValues, context: ValidationContext) => string | undefined;
     };
 

@@ -21,7 +21,9 @@ const verifyStorageId: Verifier = (text) => {
 
 const verifyBridgeId = matching(/^[\p{L}\p{M}\p{N}\p{Pc}.-]+$/u, (text) => `invalid bridge ID '${text}'`);
 
-/** One entry of a map: `1` for the identity, `source:target`, or a default target. Its complaints pile up line feeds. */
+/**
+ * One entry of a map: `1` for the identity, `source:target`, or a default target. Its messages accumulate line feeds.
+ */
 function pairOf(verify: Verifier): Verifier {
   return (text) => {
     if (text === '0') return undefined; // false to Perl: no map at all
@@ -36,7 +38,7 @@ function pairOf(verify: Verifier): Verifier {
   };
 }
 
-/** Parts may stand in any order and repeat; an empty text or `0` is not an order. */
+/** Parts may come in any order and repeat; an empty text or `0` is not an order. */
 const verifyStartupOrder: Verifier = (text) => {
   const parts = text.split(',').filter((part) => !/^\s*$/.test(part));
   const readable = parts.every((part) => /^(?:(?:order=)?|up=|down=)\d+$/.test(withoutFinalNewline(part)));

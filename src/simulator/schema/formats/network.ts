@@ -73,7 +73,7 @@ function verifyVlanRange(text: string): string | undefined {
   return undefined;
 }
 
-/** `host`, `host:port`, `[address]:port`, or IPv6 with the port behind a dot. */
+/** `host`, `host:port`, `[address]:port`, or IPv6 with the port after a dot. */
 function isHostAndPort(text: string): boolean {
   const subject = withoutFinalNewline(text);
   if (HOST_AND_PORT.test(subject)) return true;
@@ -82,7 +82,7 @@ function isHostAndPort(text: string): boolean {
   return isIpv6(subject) || isIpv6(subject.replace(/\.\d+$/, ''));
 }
 
-/** A lone zero is a name, but false to Perl, and so not found to be one. */
+/** A lone zero is a name, but false in Perl, and so rejected. */
 function isAddress(text: string): boolean {
   return text !== '0' && (isIpv4(text) || isIpv6(text) || isDnsName(text));
 }

@@ -7,7 +7,7 @@ import type { PropertyValues } from '../property-grammar.ts';
 import type { ParamSchema, PropertyFormat } from '../types.ts';
 import { matching, type RegisteredFormat, type Verifier } from './format.ts';
 
-/** What a directory storage may hold: every kind there is. */
+/** What a directory storage may hold: every content type. */
 const CONTENT_TYPES = new Set(['images', 'rootdir', 'vztmpl', 'iso', 'backup', 'snippets', 'none', 'import']);
 const LARGEST_BLOCK = 16 * 1024 * 1024;
 const BLOCK_UNITS: Readonly<Record<string, number>> = { '': 1, k: 1024, m: 1024 * 1024 };

@@ -60,7 +60,7 @@ function requestsOf(scenario: string, step: Step): RecordedRequest[] {
   }));
 }
 
-/** The endpoint of a path and the variables in it, or nothing where the facts have no such endpoint. */
+/** The endpoint of a path and the variables in it, or undefined if the facts have no such endpoint. */
 export function findEndpoint(
   method: string,
   segments: readonly string[],

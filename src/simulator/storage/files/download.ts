@@ -1,6 +1,6 @@
 /**
- * A download from outside into a temporary file on a node: what the outside world answers, the transfer itself, and
- * everything that can end it.
+ * A download into a temporary file on a node: the response of the outside world, the transfer itself, and everything
+ * that can end it.
  */
 import { createHash } from 'node:crypto';
 import type { DownloadFault, OutsideAnswer, Runtime } from '../../core/runtime.ts';
@@ -37,13 +37,13 @@ interface DownloadInput {
 
 interface Line {
   readonly bytesPerSecond: number;
-  /** Where it breaks, and for which tries. */
+  /** Where it breaks, and in which attempts. */
   readonly cutAtBytes: number | undefined;
   readonly cutTries: number;
   readonly stall: { readonly atBytes: number; readonly forMs: number } | undefined;
 }
 
-/** What has arrived: the file, or other bytes in its place. */
+/** What has arrived: the file, or other bytes instead. */
 interface Downloaded {
   readonly remote: RemoteFile;
   readonly isGenuine: boolean;
@@ -162,7 +162,7 @@ interface Attempt {
   readonly fromBytes: number;
 }
 
-/** One connection, row by row, until the file is complete, the line breaks or the disk is full. */
+/** One connection, row by row, until the file is complete, the connection breaks or the disk is full. */
 async function receive(
   runtime: Runtime,
   { node, storage, task, temporary }: DownloadInput,
@@ -214,7 +214,7 @@ function stamp({ clock }: Runtime): string {
   return new Date(clock.now()).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** What a node finds outside: what this machine really serves, if that is allowed, else what the world lists. */
+/** What a node can download: what this machine really serves, if allowed, else what the world lists. */
 export async function lookUp(runtime: Runtime, url: string): Promise<OutsideAnswer> {
   return (await runtime.fetchOutside?.(url)) ?? listedAnswer(runtime.world, url);
 }

@@ -1,4 +1,4 @@
-/** Files that come from outside: where they go, under which name, and whether they are what they claim to be. */
+/** Incoming files: their path, their name, and whether their format is what they claim. */
 import { dieFault, paramFault } from '../../http/response.ts';
 import type { ContentType, Storage, Volume, VolumeFormat } from '../../world/world.ts';
 import { contentDirectory } from '../paths.ts';
@@ -11,7 +11,7 @@ export interface IncomingFile {
   readonly volumeName: string;
   readonly content: ContentType;
   readonly format: VolumeFormat;
-  /** Format the bytes must have; undefined where anything goes. */
+  /** The required format of the bytes; undefined if any is allowed. */
   readonly imageFormat: 'qcow2' | 'raw' | 'vmdk' | 'ova' | undefined;
 }
 
@@ -83,7 +83,7 @@ export interface UploadedImage {
   readonly virtualSizeBytes: number;
 }
 
-/** Looks into the beginning of an uploaded file for the marks of the format it should have. */
+/** Checks the beginning of an uploaded file for the signature of its expected format. */
 export function inspectImage(
   format: string,
   { content, sizeBytes }: { readonly content: Uint8Array; readonly sizeBytes: number },

@@ -1,6 +1,6 @@
 /**
- * A reader of small ISO images, enough to see what a guest would find on a NoCloud disc: the label and the files of the root
- * directory. It is the simulator's own, so that it cannot share a mistake with whatever wrote the image. [ECMA-119]
+ * A reader of small ISO images, enough to see what a guest would find on a NoCloud disc: the label and the files of the
+ * root directory. It is independent of the writer, so that they cannot share a mistake. [ECMA-119]
  */
 
 export interface Disc {
@@ -24,7 +24,7 @@ interface Tree {
   readonly isJoliet: boolean;
 }
 
-/** Undefined where the bytes are no ISO image, or a damaged one. */
+/** Undefined if the bytes are not an ISO image, or a damaged one. */
 export function readDisc(bytes: Uint8Array): Disc | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let label: string | undefined;

@@ -4,7 +4,7 @@ import { averageRate, CommandOutput, lengthLine, progressRow } from './wget.ts';
 const MIB = 1024 ** 2;
 
 describe("wget's lines", () => {
-  it('are those of the real program', () => {
+  it('match the real program', () => {
     const file = { skippedBytes: 0, sizeBytes: 150 * MIB };
     const row = { ...file, fromBytes: 32 * MIB, toBytes: 64 * MIB, bytesPerSecond: 410 * MIB, tookSeconds: undefined };
     expect(progressRow(row)).toBe(' 32768K ........ ........ ........ ........ 42%  410M 0s');
@@ -12,14 +12,14 @@ describe("wget's lines", () => {
     expect(progressRow(last)).toBe('131072K ........ ........ ......           100%  372M=0.4s');
   });
 
-  it('show with commas what an earlier try received', () => {
+  it('show with commas what an earlier attempt received', () => {
     const sizes = { fromBytes: 32 * MIB, toBytes: 60 * MIB, skippedBytes: 40 * MIB, sizeBytes: 60 * MIB };
     expect(progressRow({ ...sizes, bytesPerSecond: 442 * MIB, tookSeconds: 0.047 })).toBe(
       ' 32768K ,,,,,,,, ........ ........ ....    100%  442M=0.05s',
     );
   });
 
-  it('tell the length in units as well', () => {
+  it('show the length in units as well', () => {
     expect(lengthLine(157_286_400, 0, 'application/octet-stream')).toBe(
       'Length: 157286400 (150M) [application/octet-stream]',
     );
@@ -39,7 +39,7 @@ describe('the output of a command', () => {
     expect(output.failure(4).message.trim()).toBe('download failed: three');
   });
 
-  it('that ends with an empty line leaves only the exit code', () => {
+  it('reduces to the exit code if it ends with an empty line', () => {
     const log: string[] = [];
     const output = new CommandOutput('download failed', (line) => log.push(line));
     for (const line of ['ERROR 404: Not Found.', '']) output.line(line);

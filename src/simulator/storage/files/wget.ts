@@ -1,7 +1,7 @@
 /**
- * wget as Proxmox calls it (`--progress=dot:giga`): the lines it prints, and how they reach the log of a task. The words were
- * seen with wget 1.21 of Debian 12 in the C locale, for downloads that work and for every way in which they fail here; a node
- * has a newer wget.
+ * wget as Proxmox calls it (`--progress=dot:giga`): the lines it prints, and how they reach the log of a task. The
+ * texts were observed with wget 1.21 of Debian 12 in the C locale, for successful downloads and for every failure here;
+ * a node has a newer wget.
  */
 import { dieFault } from '../../http/response.ts';
 
@@ -78,11 +78,11 @@ export interface Row {
   readonly fromBytes: number;
   /** How far it got: the end of the row, or of the file. */
   readonly toBytes: number;
-  /** Had before this try: shown as commas. */
+  /** Received in earlier attempts: shown as commas. */
   readonly skippedBytes: number;
   readonly sizeBytes: number;
   readonly bytesPerSecond: number;
-  /** Of the whole try, on its last row. */
+  /** Of the whole attempt, on its last row. */
   readonly tookSeconds: number | undefined;
 }
 

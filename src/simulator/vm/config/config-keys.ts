@@ -70,7 +70,7 @@ export function wireValue(key: string, text: string): string | number {
   return type === 'integer' || type === 'boolean' ? Number(text) : text;
 }
 
-/** What a reader of the file makes of a value; undefined where the type check drops the line with a warning. */
+/** The value that a reader of the file gets; undefined if the type check drops the line with a warning. */
 export function readableValue(key: string, value: string): string | undefined {
   const checked = checkType(key, value);
   return checked.ok ? checked.value : undefined;

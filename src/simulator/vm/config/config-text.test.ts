@@ -72,7 +72,7 @@ describe('the text of a configuration', () => {
     expect(pending.get('description')).toBe('');
   });
 
-  it('drops what its own format refuses when it reads, so an empty list of SSH keys changes nothing but the digest', () => {
+  it('drops values that their format refuses on reading, so an empty list of SSH keys changes only the digest', () => {
     const before = written({});
     const after = written({ pending: new Map([['sshkeys', '']]) });
     expect(after.pending.size).toBe(0);
@@ -87,7 +87,7 @@ describe('the text of a configuration', () => {
     );
   });
 
-  it('spells booleans as 0 and 1 and takes quotes off plain texts', () => {
+  it('writes booleans as 0 and 1 and removes quotes from plain texts', () => {
     expect(current({ onboot: 'yes', kvm: 'OFF', ciuser: '"a b"' })).toEqual(
       new Map([
         ['ciuser', 'a b'],
@@ -107,14 +107,14 @@ describe('the text of a configuration', () => {
     );
   });
 
-  it('forgets the unused entry of a volume that is attached, or about to be', () => {
+  it('removes the unused entry of a volume that is attached, or will be', () => {
     const volid = 'local:100/vm-100-disk-0.raw';
     expect(current({ unused0: volid, scsi0: `${volid},size=1G` }).has('unused0')).toBe(false);
     const pending = new Map([['scsi0', `${volid},size=1G`]]);
     expect(written({ current: new Map([['unused3', volid]]), pending }).current.has('unused3')).toBe(false);
   });
 
-  it('writes the cloud-init section only where there is such a drive', () => {
+  it('writes the cloud-init section only if there is such a drive', () => {
     expect(written({ cloudInit: new Map([['ciuser', 'a']]) }).cloudInit).toBeUndefined();
   });
 });

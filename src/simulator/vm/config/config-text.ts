@@ -1,7 +1,7 @@
 /**
- * The text form of a VM configuration file: printing and reading. The round trip is not the identity, and that is the
- * point: an empty value comes back as one blank, trailing white space of a description goes, a value its format refuses
- * is dropped. Clients see those effects, so the simulator writes and re-reads like the real server.
+ * The text form of a VM configuration file: printing and reading. The round trip changes values on purpose: an empty
+ * value becomes one blank, trailing white space of a description is lost, a value that its format refuses is dropped.
+ * Clients see those effects, so the simulator writes and re-reads like the real server.
  */
 import { createHash } from 'node:crypto';
 import { percentDecode } from '../../../pve/wire/index.ts';

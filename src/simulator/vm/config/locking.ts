@@ -1,4 +1,4 @@
-/** The flock on a VM's configuration file, with the waits and words of the real server. */
+/** The flock on a VM's configuration file, with the waits and messages of the real server. */
 
 import type { LockMode } from '../../core/locks.ts';
 import type { Runtime } from '../../core/runtime.ts';
@@ -9,7 +9,7 @@ export interface VmLockOptions {
   readonly mode?: LockMode;
   /** Rule [source GC AbstractConfig.pm lock_config]: 10 s unless the operation says otherwise. */
   readonly waitMs?: number;
-  /** Inside a worker the wait shows in the task log. */
+  /** Inside a worker the task log shows the wait. */
   readonly task?: Task | undefined;
 }
 

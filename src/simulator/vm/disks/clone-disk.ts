@@ -24,7 +24,7 @@ export interface CloneDiskInput {
     readonly key: string | undefined;
     readonly drive: Drive;
     readonly snapshot?: string | undefined;
-    /** Whose drive it is; that of the target, where nothing is said. */
+    /** The owner of the drive; by default the target VM. */
     readonly vmid?: number | undefined;
   };
   readonly target: {
@@ -32,7 +32,7 @@ export interface CloneDiskInput {
     readonly key: string;
     readonly storage?: string | undefined;
     readonly format?: VolumeFormat | undefined;
-    /** Of an EFI disk, where it is not that of the source's kind. */
+    /** Of an EFI disk, if it differs from the source. */
     readonly efiSizeBytes?: number | undefined;
   };
   readonly full: boolean;

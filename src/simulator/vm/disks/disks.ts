@@ -1,5 +1,5 @@
 /**
- * Turns the drive parameters of a create or update into real volumes: allocates new ones, makes cloud-init drives, imports
+ * Turns the drive parameters of a create or update into volumes: allocates new ones, creates cloud-init drives, imports
  * images, checks existing volumes. Mirrors `create_disks`.
  */
 import { printSize } from '../../../pve/wire/index.ts';
@@ -44,7 +44,7 @@ import { efiDiskLog, efiVarsSizeBytes } from './firmware.ts';
 interface CreatedDisks {
   /** Drive key → final property string. */
   readonly values: Map<string, string>;
-  /** Volumes made on the way; to be freed if a later step fails. */
+  /** Volumes created so far; freed if a later step fails. */
   readonly volumes: string[];
 }
 
@@ -208,7 +208,7 @@ export interface DiskJob {
   readonly checkVolumeAccess: (volid: string) => void;
 }
 
-/** Answers the drive with its new volume; `drive` says how it is to be configured, `volumes` collects what was made. */
+/** Returns the drive with its new volume; `drive` is its configuration, `volumes` collects the created volumes. */
 async function importDisk(
   job: DiskJob,
   drive: Drive,

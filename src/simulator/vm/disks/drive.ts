@@ -32,7 +32,7 @@ export function newVolumeOf(
   return match ? { storage: match[1], sizeGiB: Number(match[2]) } : undefined;
 }
 
-/** Undefined where Proxmox says "unable to parse drive options". */
+/** Undefined if Proxmox says "unable to parse drive options". */
 export function parseDrive(key: string, text: string): Drive | undefined {
   const format = formatOfKey(key);
   if (!format) return undefined;
@@ -80,7 +80,7 @@ export function isPlainCdrom(drive: Drive): boolean {
   return drive.isCdrom && !drive.isCloudInit;
 }
 
-/** All drives of a configuration sorted by key, `unusedN` left out unless asked for. */
+/** All drives of a configuration sorted by key, without `unusedN` unless requested. */
 export function drivesOf(config: ReadonlyMap<string, string>, options: { unused?: boolean } = {}): Drive[] {
   const drives: Drive[] = [];
   for (const key of [...config.keys()].sort()) {

@@ -1,4 +1,4 @@
-/** EFI firmware: the templates of variable stores and their size, and what it does when it finds nothing to boot. */
+/** EFI firmware: the templates of variable stores and their size, and its behaviour without a boot device. */
 import type { Instant } from '../../../base/clock.ts';
 import type { QemuProcess } from '../../world/world.ts';
 import { type Drive, withOptions } from './drive.ts';
@@ -45,16 +45,16 @@ export function changedEfiDisk(before: Drive, after: Drive, log: (line: string) 
 }
 
 /**
- * A machine without an operating system: its firmware looks for one, gives up and resets, over and over. Devices that were
- * asked to leave do so at such a reset, without a guest's help. Rule [recorded run-unplug]: about 4 s a round under software
- * emulation; waiting for an answer from the network adds more.
+ * A machine without an operating system: its firmware looks for one, gives up and resets, repeatedly. Devices that
+ * should be unplugged leave at such a reset, without a guest's help. Rule [recorded run-unplug]: about 4 s a round
+ * under software emulation; waiting for an answer from the network adds more.
  */
 const ROUND_MS = 4_000;
 const NETWORK_BOOT_MS = 9_000;
 
 const ejections = new WeakMap<QemuProcess, Map<string, Instant>>();
 
-/** When a device that is asked to leave, now or before, will be gone; undefined where it never will. */
+/** When a device with a pending unplug request will be gone; undefined if never. */
 export function ejectionAt(process: QemuProcess, device: string, now: Instant): Instant | undefined {
   if (process.guest !== undefined || process.qmpStatus !== 'running') return undefined;
   const asked = ejections.get(process) ?? new Map<string, Instant>();
@@ -68,7 +68,7 @@ export function ejectionAt(process: QemuProcess, device: string, now: Instant): 
   return at;
 }
 
-/** It is gone; one of the same name may be plugged in again. */
+/** The device is gone; another one of the same name may be plugged in. */
 export function forgetEjection(process: QemuProcess, device: string): void {
   ejections.get(process)?.delete(device);
 }

@@ -1,6 +1,6 @@
 /**
- * Copying a disk of a running VM: QEMU mirrors it while the guest runs, and Proxmox looks once a second how far it is.
- * Mirrors qemu-server's BlockJob.pm, whose lines in the task log are all a client sees of it.
+ * Copies a disk of a running VM: QEMU mirrors it while the guest runs, and Proxmox checks the progress once a second.
+ * Mirrors qemu-server's BlockJob.pm; clients see only its lines in the task log.
  */
 import { formatOfKey, parseProperty } from '../../../pve/wire/index.ts';
 import type { Runtime } from '../../core/runtime.ts';

@@ -1,4 +1,4 @@
-/** Giving a disk of one VM to another one on the same node: the volume is renamed, nothing is copied. */
+/** Gives a disk of one VM to another one on the same node: the volume is renamed, nothing is copied. */
 import { parseBootOrder } from '../../../pve/wire/index.ts';
 import { checkStorageAccess } from '../../access/volume-checks.ts';
 import type { Call } from '../../core/call.ts';

@@ -30,7 +30,7 @@ describe('suspending to disk', () => {
     expect(volumes?.has(state.replace('local:', ''))).toBe(false);
   });
 
-  it('fails where QEMU cannot save memory, and keeps the lock as a warning', async () => {
+  it('fails if QEMU cannot save memory, and keeps the lock as a warning', async () => {
     const { vm, hibernate } = await runningVm(false);
     expect((await hibernate()).log.slice(1)).toEqual([
       "VM 600 qmp command 'savevm-end' failed - The command savevm-end has not been found",
@@ -42,8 +42,8 @@ describe('suspending to disk', () => {
   });
 });
 
-describe('a snapshot of a running VM where QEMU lacks the patches', () => {
-  it('fails half-way and stays locked', async () => {
+describe('a snapshot of a running VM if QEMU lacks the patches', () => {
+  it('fails halfway and stays locked', async () => {
     const { bench, vm } = await runningVm(false);
     const { runtime, node } = bench;
     const record = await bench.task((task) =>

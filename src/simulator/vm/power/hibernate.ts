@@ -1,4 +1,4 @@
-/** Suspending to disk: the memory goes into a volume, the process ends, and the next start takes up from there. */
+/** Suspends a VM to disk: saves the memory to a volume, ends the process, and the next start resumes from there. */
 import type { Runtime } from '../../core/runtime.ts';
 import { dieFault } from '../../http/response.ts';
 import { freeVolume } from '../../storage/allocate.ts';

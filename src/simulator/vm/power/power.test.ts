@@ -28,7 +28,7 @@ function isBooted(world: TestBench, vm: Vm): boolean {
 }
 
 describe('starting a VM', () => {
-  it('gives it a process that a second start trips over', async () => {
+  it('creates a process, so that a second start fails', async () => {
     const { vm, power } = bench();
     expect((await power(startVm)).exitStatus).toBe('OK');
     expect(vm.process?.qmpStatus).toBe('running');
@@ -67,7 +67,7 @@ describe('starting a VM', () => {
     expect((await other.power(startVm)).exitStatus).toBe("volume 'local:iso/nosuch.iso' does not exist");
   });
 
-  it('logs a bad PCI mapping twice, because cleaning up meets it again', async () => {
+  it('logs a bad PCI mapping twice, because the clean-up fails on it, too', async () => {
     const { power } = bench({ ...BLANK, hostpci0: 'mapping=gpu' });
     expect((await power(startVm)).log).toEqual([
       "PCI device mapping not found for 'gpu'",
@@ -75,7 +75,7 @@ describe('starting a VM', () => {
     ]);
   });
 
-  it('says that it makes the cloud-init image, with a new volume where it is gone, but not that of another VM', async () => {
+  it('logs that it creates the cloud-init image, with a new volume if it is missing, but not that of another VM', async () => {
     const { power } = bench({ ...BLANK, ide2: 'local:9100/vm-9100-cloudinit.qcow2,media=cdrom' });
     expect((await power(startVm)).log).toEqual(['TASK OK']);
     const own = bench({ ...BLANK, ide2: 'local:500/vm-500-cloudinit.qcow2,media=cdrom' });
@@ -84,7 +84,7 @@ describe('starting a VM', () => {
     expect(log.slice(2)).toEqual(['generating cloud-init ISO', 'TASK OK']);
   });
 
-  it('fails for a VM that does not exist with the words of the configuration file', async () => {
+  it('fails for a missing VM with the message about its configuration file', async () => {
     const { world } = bench();
     const record = await world.task((task) => startVm(world.runtime, { node: 'pve1', vmid: 4711, task }));
     expect(record.exitStatus).toBe("Configuration file 'nodes/pve1/qemu-server/4711.conf' does not exist");
@@ -92,7 +92,7 @@ describe('starting a VM', () => {
 });
 
 describe('ending a VM', () => {
-  it('is fine when it is stopped already', async () => {
+  it('succeeds if it is already stopped', async () => {
     const { power } = bench();
     expect((await power(stopVm)).exitStatus).toBe('OK');
     expect((await power(shutdownVm)).exitStatus).toBe('OK');
@@ -105,7 +105,7 @@ describe('ending a VM', () => {
     expect(vm.process).toBeDefined();
   });
 
-  it('kills it when told to', async () => {
+  it('kills it on request', async () => {
     const { vm, power } = bench();
     await power(startVm);
     const record = await power(shutdownVm, { timeoutSeconds: 2, force: true });
@@ -113,7 +113,7 @@ describe('ending a VM', () => {
     expect(vm.process).toBeUndefined();
   });
 
-  it('takes a few seconds with a guest that listens', async () => {
+  it('takes a few seconds with a responsive guest', async () => {
     const { world, vm, power } = await bootedDebian();
     const startedAt = world.clock.now();
     expect((await power(shutdownVm)).log).toEqual(['TASK OK']);
@@ -154,7 +154,7 @@ describe('ending a VM', () => {
     await world.clock.run(() => world.runtime.tasks.ended(waiting));
   });
 
-  it('may leave the lock with the clean-up when it is started again at once', async () => {
+  it('may leave the lock to the clean-up if it is started again immediately', async () => {
     const outcomes = new Set<string | undefined>();
     for (let seed = 0; seed < 12; seed++) {
       const { power } = bench(BLANK, `seed ${seed}`);
@@ -200,7 +200,7 @@ describe('a guest in a running VM', () => {
     expect(isBooted(world, vm)).toBe(false);
   });
 
-  it('stands still while the VM is paused', async () => {
+  it('does not continue while the VM is paused', async () => {
     const { world, vm, power } = bench(DEBIAN);
     await power(startVm);
     await power(pauseVm);

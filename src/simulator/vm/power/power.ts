@@ -1,7 +1,7 @@
 /**
- * Power: starting and ending the QEMU process of a VM, asked for by a task, by the guest itself or by the server's own
- * clean-up. Everything here holds the VM's lock for its whole duration, because the real server does, and that is what
- * makes impatient clients fail.
+ * Power: starts and ends the QEMU process of a VM, for a task, for the guest itself or for the server's own clean-up.
+ * Everything here holds the VM's lock for its whole duration, as the real server does, which makes impatient clients
+ * fail.
  */
 import { randomInteger } from '../../../base/random.ts';
 import type { Runtime } from '../../core/runtime.ts';
@@ -23,7 +23,7 @@ import { type PowerRequest, resumeProcess } from './suspend.ts';
 
 export interface StopRequest extends PowerRequest {
   readonly timeoutSeconds?: number | undefined;
-  /** Kill what does not stop in time. */
+  /** Kill the VM if it does not stop in time. */
   readonly force?: boolean;
 }
 
@@ -181,7 +181,7 @@ async function askGuestToShutDown(runtime: Runtime, vm: Vm, process: QemuProcess
   pressPowerButton(runtime, vm, process);
 }
 
-/** The guest shuts down in its own time, whether or not a task still waits for it. */
+/** The guest shuts down at its own pace, whether or not a task still waits for it. */
 export function pressPowerButton(runtime: Runtime, vm: Vm, process: QemuProcess): void {
   const shutdownMs = process.guest?.shutdownMs ?? 'ignored';
   if (shutdownMs === 'ignored' || poweringOff.has(process)) return;
@@ -190,7 +190,7 @@ export function pressPowerButton(runtime: Runtime, vm: Vm, process: QemuProcess)
   void runtime.clock.sleep(shutdownMs).then(() => endProcess(runtime, vm, process));
 }
 
-/** The process is gone, for whatever reason. */
+/** The process has ended, for any reason. */
 export function endProcess(runtime: Runtime, vm: Vm, process: QemuProcess): void {
   if (vm.process !== process) return;
   observeStatistics(runtime);

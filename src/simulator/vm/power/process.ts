@@ -1,4 +1,4 @@
-/** A QEMU process as it is right after its launch. */
+/** A QEMU process right after its launch. */
 import type { Instant } from '../../../base/clock.ts';
 import { attachedSeed, bootingGuest } from '../../guests/launch.ts';
 import { withInstalledAgent } from '../../guests/profiles.ts';

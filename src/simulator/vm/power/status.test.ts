@@ -31,7 +31,7 @@ describe('the status of a VM', () => {
     });
   });
 
-  it('tells of a process, its age and its NICs while it runs', async () => {
+  it('has its process, its uptime and its NICs while it runs', async () => {
     const bench = new TestBench();
     const vm = bench.addVm(500, { ...BLANK, net2: 'virtio=BC:24:11:00:00:01,bridge=vmbr0' });
     await bench.task((task) => startVm(bench.runtime, { node: 'pve1', vmid: 500, task }));
@@ -47,7 +47,7 @@ describe('the status of a VM', () => {
     expect(vmStatus(bench.runtime, vm)).not.toHaveProperty('nics');
   });
 
-  it('counts what the guest sends from when its network is up, and what it receives from the start', async () => {
+  it('counts sent bytes once the network is up, and received bytes from the start', async () => {
     const bench = new TestBench();
     const nic = { net0: 'virtio=BC:24:11:00:00:01,bridge=vmbr0', boot: 'order=scsi0', scsi0: DEBIAN_DISK };
     const vm = bench.addVm(500, { ...BLANK, ...nic });
@@ -59,7 +59,7 @@ describe('the status of a VM', () => {
     expect(vmStatus(bench.runtime, vm)).toMatchObject({ netout: expect.toSatisfy((n) => n > 0) });
   });
 
-  it('shows flags only where they are set', () => {
+  it('shows flags only if they are set', () => {
     const status = statusOf({ ...BLANK, template: '1', serial0: 'socket', tags: 'a;b', lock: 'clone', agent: '1' });
     expect(status).toMatchObject({ template: 1, serial: 1, tags: 'a;b', lock: 'clone', agent: 1 });
     expect(statusOf({ ...BLANK, agent: '0', template: '0' })).not.toHaveProperty('agent');
@@ -68,14 +68,14 @@ describe('the status of a VM', () => {
     expect(statusOf({ ...BLANK, balloon: '0' })).not.toHaveProperty('shares');
   });
 
-  it('has a clipboard, if only null, as soon as there is a display setting', () => {
+  it('has a clipboard, perhaps null, as soon as there is a display setting', () => {
     expect(statusOf({ ...BLANK, vga: 'serial0' })).toMatchObject({ clipboard: null });
     expect(statusOf({ ...BLANK, vga: 'std,clipboard=vnc' })).toMatchObject({ clipboard: 'vnc' });
     expect(statusOf({ ...BLANK, vga: 'qxl' })).toMatchObject({ spice: 1 });
     expect(statusOf(BLANK)).not.toHaveProperty('clipboard');
   });
 
-  it('counts no more CPUs than the node has, unless told so', () => {
+  it('counts no more CPUs than the node has, unless vcpus is set', () => {
     expect(statusOf({ ...BLANK, cores: '4', sockets: '2' }).cpus).toBe(2);
     expect(statusOf({ ...BLANK, cores: '4', vcpus: '3' }).cpus).toBe(3);
   });
@@ -84,7 +84,7 @@ describe('the status of a VM', () => {
 describe('the size of the boot disk', () => {
   const size = (config: Record<string, string>) => bootDiskBytes(new Map(Object.entries(config)));
 
-  it('is that of the first disk in the boot order, whatever stands before it', () => {
+  it('is that of the first disk in the boot order, whatever precedes it', () => {
     const disks = { ide2: 'local:iso/a.iso,media=cdrom,size=3M', scsi1: 'local:500/vm-500-disk-1.raw,size=2G' };
     expect(size({ ...disks, boot: 'order=net0;ide2;scsi0;scsi1' })).toBe(2_147_483_648);
     expect(size({ ...disks, boot: 'order=ide2' })).toBe(0);

@@ -110,7 +110,7 @@ interface ConfigFacts {
 
 const factsByConfig = new WeakMap<Config, ConfigFacts>();
 
-/** With thousands of VMs a list asks for the same facts again and again. */
+/** A list of thousands of VMs reads the same facts repeatedly. */
 function configFacts(config: Config): ConfigFacts {
   const known = factsByConfig.get(config);
   if (known) return known;

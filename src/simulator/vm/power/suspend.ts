@@ -1,4 +1,4 @@
-/** Pausing and resuming: the QEMU process stays, the guest's time stands still. */
+/** Pauses and resumes: the QEMU process stays, and the guest's time stops. */
 import type { Runtime } from '../../core/runtime.ts';
 import type { Task } from '../../core/tasks.ts';
 import { resumeInstallation } from '../../guests/installation.ts';
@@ -47,7 +47,7 @@ export function suspendProcess(runtime: Runtime, process: QemuProcess, qmpStatus
   pausedSince.set(process, runtime.clock.now());
 }
 
-/** Time stood still for the guest, so its boot moves along. */
+/** The guest's time stopped, so its boot shifts accordingly. */
 export function resumeProcess(runtime: Runtime, process: QemuProcess): void {
   const since = pausedSince.get(process);
   if (since !== undefined) process.guestBootedAt += runtime.clock.now() - since;

@@ -1,4 +1,4 @@
-/** Going back to a snapshot: the disks first, then the configuration, then, if it was saved, the memory. */
+/** Rolls back to a snapshot: the disks first, then the configuration, then, if it was saved, the memory. */
 import { randomUuid } from '../../../base/random.ts';
 import { dieFault } from '../../http/response.ts';
 import { freeVolume } from '../../storage/allocate.ts';

@@ -75,7 +75,7 @@ describe('taking a snapshot', () => {
     expect(vm.config.current.get('lock')).toBeUndefined();
   });
 
-  it('leaves it to QEMU while the VM runs, and says why file systems are not frozen', async () => {
+  it('is done by QEMU while the VM runs, and logs why file systems are not frozen', async () => {
     const { take, start, disk } = await benchWithDisk();
     await start();
     expect((await take('live')).log).toEqual([
@@ -86,7 +86,7 @@ describe('taking a snapshot', () => {
     ]);
   });
 
-  it('keeps the memory of a running VM in a volume of its own, which goes with the snapshot', async () => {
+  it('saves the memory of a running VM in a separate volume, which is removed with the snapshot', async () => {
     const { world, vm, take, start, run } = await benchWithDisk();
     await start();
     expect((await take('live', true)).log).toContain('completed saving the VM state in 1s, saved 64.00 MiB');
@@ -104,7 +104,7 @@ describe('taking a snapshot', () => {
 });
 
 describe('deleting a snapshot', () => {
-  it('hands its parent to its children', async () => {
+  it('makes its parent the parent of its children', async () => {
     const { vm, take, run } = await benchWithDisk();
     for (const name of ['one', 'two', 'three']) await take(name);
     await run('two', (job) => deleteSnapshot(job, false));
@@ -113,7 +113,7 @@ describe('deleting a snapshot', () => {
     expect(vm.config.current.get('parent')).toBe('one');
   });
 
-  it('stops at a disk that resists, stays locked, and succeeds with force', async () => {
+  it('stops at a disk that fails, stays locked, and succeeds with force', async () => {
     const { vm, disk, take, run } = await benchWithDisk();
     await take('one');
     disk.snapshots.delete('one');
@@ -130,7 +130,7 @@ describe('deleting a snapshot', () => {
 });
 
 describe('rolling back', () => {
-  it('stops a running VM, forgets what was pending and keeps new disks as unused', async () => {
+  it('stops a running VM, drops pending changes and keeps new disks as unused', async () => {
     const { world, vm, allocate, take, run, edit, start } = await benchWithDisk();
     await take('one');
     const second = await allocate();
@@ -146,7 +146,7 @@ describe('rolling back', () => {
     expect(world.runtime.locks.isFree(`flock:${world.node}:600`, 'exclusive')).toBe(true);
   });
 
-  it('to a snapshot with memory brings the VM back running, with its guest already booted', async () => {
+  it('to a snapshot with memory restores a running VM, with its guest already booted', async () => {
     const { world, vm, disk, take, run, start } = await benchWithDisk({ boot: 'order=scsi0' });
     disk.guest = findVolume(world.runtime.world, world.node, 'local:9100/base-9100-disk-0.qcow2')?.guest;
     await start();

@@ -1,6 +1,6 @@
 /**
  * Snapshots of a whole VM: taking and deleting. Each is a chain of short steps under the configuration lock, with the
- * `lock` and `snapstate` properties in between telling other clients that a snapshot is being taken.
+ * `lock` and `snapstate` properties in between, which show other clients that a snapshot is being taken.
  */
 
 import { nowSeconds, type Runtime } from '../../core/runtime.ts';
@@ -176,7 +176,7 @@ async function removeSnapshot(job: SnapshotJob, { force, only }: Removal): Promi
   await locked(job, lock, (draft, own) => forgetSnapshot(draft, own.get('parent'), name, detached));
 }
 
-/** The disk is out of the snapshot, but until all are, the section keeps its volume as an unused one. */
+/** The disk is removed from the snapshot, but until all are, the section keeps its volume as unused. */
 function leaveSection(section: MutableSection, drive: Drive): void {
   section.delete(drive.key);
   addUnused({ ...emptyDraft(), current: section }, drive.file);
@@ -194,7 +194,7 @@ function forgetSnapshot(draft: ConfigDraft, parent: string | undefined, name: st
   for (const volid of volumes) addUnused(draft, volid);
 }
 
-/** A step of a deletion: the lock must still be ours and the snapshot still be there. */
+/** A step of a deletion: the lock must still be ours, and the snapshot must still exist. */
 function locked<T>(
   job: SnapshotJob,
   lock: string,

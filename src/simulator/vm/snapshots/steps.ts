@@ -1,7 +1,4 @@
-/**
- * What taking, deleting and rolling back a snapshot have in common: their steps, their locks, their disks, and the memory
- * that is saved with them.
- */
+/** Shared by taking, deleting and rolling back a snapshot: steps, locks, disks, and the saved memory. */
 import type { Runtime } from '../../core/runtime.ts';
 import type { Task } from '../../core/tasks.ts';
 import { agentEnabled, guestState } from '../../guests/guest.ts';
@@ -35,7 +32,7 @@ export function orderedDrives(config: Config): Drive[] {
   });
 }
 
-/** Without CD-ROMs and the cloud-init drive: what a snapshot is made of. */
+/** The disks of a snapshot: without CD-ROMs and the cloud-init drive. */
 export const disksOf = (config: Config) => orderedDrives(config).filter((drive) => !drive.isCdrom);
 
 /** One step of an operation: read, change and write under the configuration lock. */
@@ -93,7 +90,7 @@ export function assertSavable(config: Config, withMemory: boolean): void {
   throw dieFault(`Cannot live-migrate, snapshot (with RAM), or hibernate a VM with: ${blockers.join(', ')}`);
 }
 
-/** What QEMU says of a command that only Proxmox's patches give it. */
+/** QEMU's error for a command that only Proxmox's patches provide. */
 export function missingCommand(vmid: number, command: string): string {
   return `VM ${vmid} qmp command '${command}' failed - The command ${command} has not been found`;
 }

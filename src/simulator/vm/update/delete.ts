@@ -1,4 +1,4 @@
-/** One key of `delete`: refused, done at once, or put into the list of pending deletions. */
+/** One key of `delete`: refused, done immediately, or added to the pending deletions. */
 import { checkDevicePermission, checkFormerBridgeAccess } from '../../access/device-checks.ts';
 import { checkDrivePermission, checkTagPermissions } from '../../access/vm-checks.ts';
 import { dieFault } from '../../http/response.ts';

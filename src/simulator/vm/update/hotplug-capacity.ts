@@ -1,4 +1,4 @@
-/** Changing processors and memory of a running VM, where its `hotplug` key allows it. */
+/** Changes processors and memory of a running VM, if its `hotplug` key allows it. */
 import {
   formatOfKey,
   type PropertyFormat,

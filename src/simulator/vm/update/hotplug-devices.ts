@@ -1,6 +1,6 @@
 /**
- * Plugging into and unplugging from a running QEMU: network cards, drives, USB devices. What needs the help of the guest's
- * kernel fails after some seconds where none runs.
+ * Hotplug in a running QEMU: network cards, drives, USB devices. An operation that needs the guest's kernel fails after
+ * some seconds if none runs.
  */
 import { splitProperty } from '../../../pve/wire/index.ts';
 import { guestState } from '../../guests/guest.ts';
@@ -115,7 +115,7 @@ export function assertUsbDevice({ context }: HotplugJob, value: string): void {
   }
 }
 
-/** Disks that QEMU gave up although the removal failed later on: the next attempt finds nothing left to do. */
+/** Disks that QEMU released although the removal failed later: the next attempt finds nothing left to do. */
 const unplugged = new WeakMap<QemuProcess, Set<string>>();
 
 function unpluggedFrom(process: QemuProcess): Set<string> {

@@ -4,7 +4,7 @@ import { ConfigBench, DEBIAN_DISK } from '../../testing/bench.ts';
 const NIC = 'virtio=BC:24:11:00:00:01,bridge=vmbr0';
 const MINUTE_MS = 60_000;
 
-/** A VM whose guest has come up (or, without a system on its disk, never does). */
+/** A VM whose guest has booted (or, without a system on its disk, never does). */
 async function running(
   config: Record<string, string> = {},
   options: { withGuest?: boolean } = {},
@@ -43,7 +43,7 @@ describe('a running VM', () => {
     ['a new NIC', {}, { net1: NIC }],
     ['a new SCSI disk', {}, { scsi3: 'local:1' }],
     ['a medium', { ide2: 'none,media=cdrom' }, { ide2: 'local:iso/blob.iso,media=cdrom' }],
-  ])('takes over %s at once', async (_, config, change) => {
+  ])('applies %s immediately', async (_, config, change) => {
     const bench = await running(config);
     await bench.put(700, change);
     expect(await bench.pending(700)).toEqual([]);
@@ -75,7 +75,7 @@ describe('a running VM', () => {
     expect(await pendingKeys(bench)).toEqual(Object.keys(change));
   });
 
-  it('keeps changed caching pending but takes over throttling', async () => {
+  it('keeps changed caching pending but applies throttling', async () => {
     const bench = new ConfigBench();
     const volid = await bench.disk(700);
     bench.addVm(700, { kvm: '0', scsi1: volid });
@@ -86,7 +86,7 @@ describe('a running VM', () => {
     expect(await pendingKeys(bench)).toEqual(['scsi1']);
   });
 
-  it('gives up a NIC at once where a system helps, else when its firmware resets next', async () => {
+  it('releases a NIC immediately if a system helps, else at the next firmware reset', async () => {
     const deaf = await running({ net0: NIC });
     const before = deaf.clock.now();
     expect(await problems(deaf.put(700, { delete: 'net0' }))).toEqual({
@@ -108,7 +108,7 @@ describe('a running VM', () => {
     expect((await bench.config(700, { current: 1 })).net0).toBe('e1000=BC:24:11:00:00:01,bridge=vmbr0');
   });
 
-  it('says that a bridge is not there', async () => {
+  it('reports a missing bridge', async () => {
     const bench = await running({ net0: NIC });
     expect(await problems(bench.put(700, { net0: NIC.replace('vmbr0', 'vmbr9') }))).toEqual({
       net0: "hotplug problem - bridge 'vmbr9' is neither a linux nor an OVS bridge!\n",
@@ -118,7 +118,7 @@ describe('a running VM', () => {
     );
   });
 
-  it('needs a host that can do it for VLANs and rates', async () => {
+  it('needs host support for VLANs and rates', async () => {
     const bench = await running({ net0: NIC });
     expect(await problems(bench.put(700, { net0: `${NIC},tag=3` }))).toEqual({
       net0: "hotplug problem - no physical interface on bridge 'vmbr0'\n",
@@ -130,7 +130,7 @@ describe('a running VM', () => {
     expect((await problems(bench.put(700, { net2: `${NIC},tag=3` }))).net2).toMatch(/failed with status 65280/);
   });
 
-  it('never lets its boot disk go, nor a disk on IDE', async () => {
+  it('never releases its boot disk, nor a disk on IDE', async () => {
     const bench = new ConfigBench();
     const [scsi, ide] = [await bench.disk(700), await bench.disk(700)];
     bench.addVm(700, { kvm: '0', scsi0: scsi, ide0: ide, boot: 'order=scsi0' });
@@ -145,7 +145,7 @@ describe('a running VM', () => {
     expect(await pendingKeys(bench)).toEqual(['ide0', 'scsi0']);
   });
 
-  it('loses a SCSI disk at once, but its own controller only while it runs; the second attempt succeeds', async () => {
+  it('releases a SCSI disk immediately, but its controller only with a running guest; the second attempt succeeds', async () => {
     const bench = new ConfigBench();
     const [first, second] = [await bench.disk(700), await bench.disk(700)];
     bench.addVm(700, { kvm: '0', scsi0: first, scsi1: second, scsihw: 'virtio-scsi-single' });
@@ -212,7 +212,7 @@ describe('a running VM', () => {
     });
   });
 
-  it('remembers what its cloud-init image does not hold yet, and forgets it with cloud-init hotplug', async () => {
+  it('records what its cloud-init image does not contain yet, and clears it with cloud-init hotplug', async () => {
     const bench = await running({ ide2: 'none,media=cdrom' });
     await bench.put(700, { ide2: 'local:cloudinit' });
     const { config } = bench.runtime.world.vms.get(700) ?? {};

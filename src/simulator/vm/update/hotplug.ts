@@ -1,6 +1,6 @@
 /**
- * Changing a running VM: which pending changes take effect at once, which stay pending until a restart, which fail.
- * Mirrors `vmconfig_hotplug_pending`; the table of §5.4 of the behaviour notes is this file in words.
+ * Changes a running VM: which pending changes take effect immediately, which stay pending until a restart, which fail.
+ * Mirrors `vmconfig_hotplug_pending`.
  */
 import { shuffled } from '../../../base/random.ts';
 import { formatOfKey, parseProperty } from '../../../pve/wire/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The [PENDING] section: what a stopped VM applies at once and a running one at its next stop or start. Also the fate of
- * volumes that a change detaches.
+ * The [PENDING] section: changes that a stopped VM applies immediately and a running one at its next stop or start.
+ * Also handles volumes that a change detaches.
  */
 import { shuffled } from '../../../base/random.ts';
 import type { Runtime } from '../../core/runtime.ts';
@@ -30,7 +30,10 @@ export interface ApplyContext {
   readonly requireDiskRight: () => void;
 }
 
-/** Applies all pending changes of a stopped VM without asking who may: at start and after stop the server itself does it. */
+/**
+ * Applies all pending changes of a stopped VM without permission checks: at start and after stop the server itself does
+ * it.
+ */
 export async function applyPending(runtime: Runtime, vm: Vm, log: (line: string) => void = () => {}): Promise<void> {
   if (vm.config.pending.size === 0 && vm.config.pendingDeletes.size === 0) return;
   await applyPendingCold(
@@ -194,7 +197,7 @@ function isOwner(context: ApplyContext, volid: string): boolean {
   }
 }
 
-/** Whose volume it is, judging by its name; throws where the name or its storage is unknown. */
+/** The owner of a volume, from its name; throws if the name or its storage is unknown. */
 export function volumeOwner(runtime: Runtime, volid: string): number | undefined {
   const { storage, name } = splitVolid(volid);
   return parseVolumeName(storageConfig(runtime.world, storage), name).vmid;

@@ -1,4 +1,4 @@
-/** Tags as the datacenter wants them stored. */
+/** Tags in the style of the datacenter. */
 import { parseTags } from '../../../pve/wire/index.ts';
 import type { World } from '../../world/world.ts';
 

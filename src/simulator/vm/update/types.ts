@@ -1,4 +1,4 @@
-/** What is asked of a configuration change, and how far it has come. */
+/** A configuration change, and its progress. */
 import type { Call } from '../../core/call.ts';
 import type { Task } from '../../core/tasks.ts';
 import type { ApplyContext } from './pending.ts';
@@ -16,7 +16,7 @@ export interface UpdateRequest {
   readonly summary: string;
 }
 
-/** One update under way. `revert` turns into sets and deletes once the configuration is known. */
+/** One running update. `revert` turns into sets and deletes once the configuration is known. */
 export interface Update {
   readonly call: Call;
   readonly request: UpdateRequest;
@@ -24,8 +24,8 @@ export interface Update {
   readonly deletes: string[];
   readonly task: Task | undefined;
   readonly context: ApplyContext;
-  /** Devices of `boot` before the update; they come and go with their drives. */
+  /** Devices of `boot` before the update; they change with their drives. */
   bootOrder: string[];
-  /** What a running VM is asked to take over at once. */
+  /** What a running VM should apply immediately. */
   readonly modified: Set<string>;
 }

@@ -1,6 +1,6 @@
 /**
  * Changing a VM's configuration: PUT and POST …/config and …/unlink. Each key goes into [PENDING] and is written on its
- * own, so a failure half-way leaves the earlier keys behind: that is how the real server works. Mirrors `$update_vm_api`.
+ * own, so a failure halfway leaves the earlier keys behind, as in the real server. Mirrors `$update_vm_api`.
  */
 import { shuffled } from '../../../base/random.ts';
 import { checkCpuModelAccess } from '../../access/device-checks.ts';

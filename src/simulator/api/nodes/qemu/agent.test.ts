@@ -47,7 +47,7 @@ describe('the guest agent', () => {
     await expect(ask('POST ping')).rejects.toThrow('QEMU guest agent is not running\n');
   });
 
-  it('answers a question that is waiting when it comes up', async () => {
+  it('answers a pending request when it comes up', async () => {
     const { world, ask, start, vm } = bench();
     await start();
     const upAt = (vm.process?.guestBootedAt ?? 0) + 38_000 + 6_000;
@@ -56,7 +56,7 @@ describe('the guest agent', () => {
     expect(world.clock.now() - upAt).toBe(120);
   });
 
-  it('leaves a question unanswered that came too early', async () => {
+  it('does not answer a request that came too early', async () => {
     const { world, ask, start, vm } = bench();
     await start();
     const upAt = (vm.process?.guestBootedAt ?? 0) + 38_000 + 6_000;
@@ -91,7 +91,7 @@ describe('the guest agent', () => {
     expect(await ask('GET exec-status', { pid })).toMatchObject({ exited: 1, exitcode: 0, 'out-data': 'out\n' });
   });
 
-  it('breaks the connection over a missing program', async () => {
+  it('breaks the connection if a program is missing', async () => {
     const { ask } = await answering();
     await expect(ask('POST exec', { command: ['/no/such'] })).rejects.toMatchObject({
       status: 596,
@@ -99,7 +99,7 @@ describe('the guest agent', () => {
     });
   });
 
-  it('reads back what was written, in pieces if asked', async () => {
+  it('reads back what was written, in pieces if requested', async () => {
     const { ask } = await answering();
     await ask('POST file-write', { file: '/tmp/x', content: 'hello' });
     expect(await ask('GET file-read', { file: '/tmp/x' })).toEqual({ content: 'hello', 'bytes-read': 5 });
@@ -113,7 +113,7 @@ describe('the guest agent', () => {
     );
   });
 
-  it('keeps to harmless commands while the file systems are frozen', async () => {
+  it('allows only harmless commands while the file systems are frozen', async () => {
     const { ask } = await answering();
     expect(await ask('POST fsfreeze-freeze')).toEqual({ result: 1 });
     expect(await ask('POST fsfreeze-status')).toEqual({ result: 'frozen' });
@@ -122,7 +122,7 @@ describe('the guest agent', () => {
     expect(await ask('GET get-osinfo')).toMatchObject({ result: { id: 'debian', 'version-id': '13' } });
   });
 
-  it('can switch its own machine off', async () => {
+  it('can power off its own machine', async () => {
     const { world, vm, ask } = await answering();
     await ask('POST shutdown');
     expect(vm.process).toBeDefined();

@@ -45,7 +45,7 @@ describe('a clone', () => {
     expect(await bench.pending(710)).toEqual([]);
   });
 
-  it('mirrors the disks of a running VM and cuts them off together', async () => {
+  it('mirrors the disks of a running VM and completes the mirrors together', async () => {
     const bench = new ConfigBench();
     const [first, second] = [await bench.disk(700), await bench.disk(700)];
     bench.addVm(700, { kvm: '0', scsi0: first, virtio1: second, agent: '1' });
@@ -106,7 +106,7 @@ describe('a clone', () => {
     await expect(cloned(bench, { newid: 711 })).rejects.toThrow('cannot clone TPM state while VM is running');
   });
 
-  it('looks for all volumes before it copies the first', async () => {
+  it('checks all volumes before it copies the first', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, { scsi0: await bench.disk(700), scsi1: 'local:700/vm-700-disk-9.raw' });
     expect(await cloned(bench)).toEqual([
@@ -134,7 +134,7 @@ describe('a clone', () => {
     expect(await bench.config(710)).not.toHaveProperty('template');
   });
 
-  it('says which format it takes where the wanted one is unknown', async () => {
+  it('says which format it uses if the requested one is not supported', async () => {
     const bench = new ConfigBench();
     bench.addThinStorage('thin');
     bench.addVm(700, { scsi0: await bench.disk(700) });
@@ -144,7 +144,7 @@ describe('a clone', () => {
     expect(await bench.config(710)).toMatchObject({ scsi0: 'thin:vm-710-disk-0,size=4M' });
   });
 
-  it('notices an id of another node only when it writes', async () => {
+  it('notices an id that another node uses only when it writes', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, {});
     bench.addVm(710, {}).node = 'pve2';

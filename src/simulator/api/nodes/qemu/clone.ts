@@ -95,7 +95,7 @@ interface CopyJob {
   readonly jobs: MirrorJobs;
 }
 
-/** Time the server spends around the copies: writing files, firewall, IPAM. */
+/** Time that the server spends besides copying: writing files, firewall, IPAM. */
 const OVERHEAD_MS = 30;
 
 async function copyDrives({ call, request, plan, vm, task, created, jobs }: CopyJob): Promise<void> {

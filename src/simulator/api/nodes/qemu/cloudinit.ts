@@ -1,4 +1,4 @@
-/** /nodes/{node}/qemu/{vmid}/cloudinit: what the drive contains, what it would contain, and regenerating it. */
+/** /nodes/{node}/qemu/{vmid}/cloudinit: the present and the pending content of the drive, and its regeneration. */
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { dieFault } from '../../../http/response.ts';
 import { splitList } from '../../../schema/perl-text.ts';

@@ -15,7 +15,7 @@ async function refusal(work: Promise<unknown>): Promise<{ message: string; error
 }
 
 describe('GET config', () => {
-  it('answers numbers as numbers and hides a password, but not one that Perl takes for false', async () => {
+  it('returns numbers as numbers and hides a password, unless Perl treats it as false', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, { cores: '2', onboot: '1', cpulimit: '1.50', memory: '256', cipassword: 'secret' });
     bench.addVm(701, { cipassword: '0' });
@@ -29,7 +29,7 @@ describe('GET config', () => {
     expect(await bench.config(701)).toEqual({ cipassword: '0' });
   });
 
-  it('refuses a snapshot together with current before it looks for the VM', async () => {
+  it('refuses a snapshot together with current before it checks the VM', async () => {
     const bench = new ConfigBench();
     const { errors } = await refusal(bench.config(999, { snapshot: 'one', current: 1 }));
     expect(Object.keys(errors ?? {}).sort()).toEqual(['current', 'snapshot']);
@@ -37,12 +37,12 @@ describe('GET config', () => {
     expect((await refusal(bench.config(700, { snapshot: 'one' }))).message).toBe("snapshot 'one' does not exist\n");
   });
 
-  it('shows pending values unless current is asked for', async () => {
+  it('shows pending values unless current is requested', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, { kvm: '0', cores: '1', name: 'a' });
     await bench.start(700);
     await bench.put(700, { cores: 2, delete: 'kvm' });
-    // A pending deletion of something false is not believed.
+    // A pending deletion of a false value is ignored.
     expect(await bench.config(700)).toMatchObject({ cores: 2, kvm: 0 });
     expect(await bench.config(700, { current: 1 })).toMatchObject({ cores: 1, kvm: 0 });
     expect(await bench.pending(700)).toEqual([
@@ -53,7 +53,7 @@ describe('GET config', () => {
 });
 
 describe('an update', () => {
-  it('that is refused half-way leaves the keys before it pending, and the next update makes them real', async () => {
+  it('that is refused halfway leaves the earlier keys pending, and the next update applies them', async () => {
     const leftOvers = new Set<string>();
     for (const seed of ['a', 'b', 'c', 'd', 'e', 'f']) {
       const bench = new ConfigBench(seed);
@@ -68,7 +68,7 @@ describe('an update', () => {
     expect(leftOvers.size).toBeGreaterThan(1);
   });
 
-  it('keeps a refused forced deletion pending as forced, so that a later change carries it out', async () => {
+  it('keeps a refused forced deletion pending as forced, so that a later change executes it', async () => {
     const bench = new ConfigBench();
     const volid = await bench.disk(700);
     bench.addVm(700, { scsi0: volid, boot: 'order=scsi0' });
@@ -82,7 +82,7 @@ describe('an update', () => {
     expect(bench.exists(volid)).toBe(false);
   });
 
-  it('says in the log what it was asked to delete in vain', async () => {
+  it('logs keys that it could not delete', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, {});
     expect(await bench.post(700, { delete: 'net3,cores' })).toEqual([
@@ -131,7 +131,7 @@ describe('an update', () => {
     );
   });
 
-  it('protects disks where protection is on', async () => {
+  it('protects disks if protection is on', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, { scsi0: DISK, unused0: 'local:700/vm-700-disk-1.raw', protection: '1' });
     expect((await refusal(bench.put(700, { delete: 'scsi0' }))).message).toBe(
@@ -168,7 +168,7 @@ describe('an update', () => {
     expect(stored(701)).toBe('secret');
   });
 
-  it('accepts no SSH keys at all and changes nothing then but the digest', async () => {
+  it('accepts empty SSH keys, which change only the digest', async () => {
     const bench = new ConfigBench();
     const vm = bench.addVm(700, { sshkeys: 'ssh-ed25519' });
     const { digest } = vm.config;
@@ -183,7 +183,7 @@ describe('an update', () => {
     expect((await refusal(bench.put(700, { sshkeys: truncated }))).message).toBe('SSH public key validation error\n');
   });
 
-  it('looks for a hook script before it looks at rights', async () => {
+  it('checks the hook script before the privileges', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, {});
     const hook = async (volid: string) => (await refusal(bench.put(700, { hookscript: volid }))).errors?.hookscript;
@@ -192,7 +192,7 @@ describe('an update', () => {
     expect(await hook('gone:snippets/no.sh')).toBe("storage 'gone' does not exist\n");
   });
 
-  it('pins the machine of a guest that becomes Windows, unless the request says something of the machine', async () => {
+  it('pins the machine of a guest that becomes Windows, unless the request sets the machine', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, { machine: 'q35' });
     expect(await bench.post(700, { ostype: 'win11' })).toContain(
@@ -228,7 +228,7 @@ describe('an update', () => {
     expect(await bench.config(700)).toEqual({ unused0: volid });
   });
 
-  it('makes the image of an attached cloud-init drive and fails afterwards where a snippet is missing', async () => {
+  it('creates the image of an attached cloud-init drive and fails afterwards if a snippet is missing', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, { cicustom: 'user=local:snippets/none.yaml' });
     const refused = bench.put(700, { ide2: 'local:cloudinit' });

@@ -18,7 +18,7 @@ import { assertSshKeys, clampCpuUnits, printNicWithMac } from '../../../vm/machi
 import { earlyUpdateChecks, runUpdate, type UpdateRequest } from '../../../vm/update/update.ts';
 import { isServerSince } from '../../../world/releases.ts';
 
-/** Parameters that steer the call instead of being configuration. */
+/** Parameters of the call that are not configuration. */
 const CONTROL = new Set([
   'node',
   'vmid',
@@ -31,7 +31,7 @@ const CONTROL = new Set([
   'force',
 ]);
 
-/** Also what `PUT` sends: `POST` only knows more parameters. */
+/** Also for `PUT`: `POST` only has more parameters. */
 type ConfigCall = CallTo<'POST /nodes/{node}/qemu/{vmid}/config'>;
 
 const PASSWORD_MASK = '**********';
@@ -208,7 +208,7 @@ function checkLists(
   return { reverts, deletes };
 }
 
-/** MAC addresses and a generation id are filled in, and a hook script is looked for, before permissions are looked at. */
+/** MAC addresses and a generation id are filled in, and the hook script is checked, before permissions. */
 function completeValues(call: Call, values: Map<string, string>): void {
   for (const [key, value] of values) {
     if (isNetKey(key)) values.set(key, printNicWithMac(call.runtime, value));

@@ -6,7 +6,7 @@ const created = (bench: ConfigBench, params: RawParams, vmid = 700) =>
   bench.performed('POST /nodes/{node}/qemu', { vmid, ...params });
 
 describe('creating a VM', () => {
-  it('makes its disks base volumes where it is to be a template', async () => {
+  it('converts its disks to base volumes if it becomes a template', async () => {
     const bench = new ConfigBench();
     await created(bench, { template: 1, scsi0: 'local:1', ide2: 'local:cloudinit' });
     expect(await bench.config(700)).toMatchObject({
@@ -38,7 +38,7 @@ describe('creating a VM', () => {
     expect(await bench.config(700)).toMatchObject({ scsi0: 'local:700/vm-700-disk-0.raw,size=1G' });
   });
 
-  it('shows the size asked for where the storage rounds it up, except for an EFI disk', async () => {
+  it('shows the requested size if the storage rounds it up, except for an EFI disk', async () => {
     const bench = new ConfigBench();
     bench.addThinStorage('thin');
     await created(bench, { scsi0: 'thin:0.1', efidisk0: 'thin:1,efitype=4m', tpmstate0: 'thin:1' });
@@ -71,7 +71,7 @@ describe('creating a VM', () => {
     expect((await bench.config(700)).cipassword).toBe('**********');
   });
 
-  it('tells that it is added to HA', async () => {
+  it('logs that it is added to HA', async () => {
     expect(await created(new ConfigBench(), { 'ha-managed': 1 })).toEqual(['Add as HA resource', 'TASK OK']);
   });
 
@@ -88,7 +88,7 @@ describe('creating a VM', () => {
     ]);
   });
 
-  it('starts the VM in a task of its own, whose failure is not its own', async () => {
+  it('starts the VM in a separate task, whose failure does not count', async () => {
     const bench = new ConfigBench();
     expect(await created(bench, { start: 1, kvm: 0, net0: 'virtio,bridge=vmbr9' })).toEqual([
       'Execute autostart',
@@ -99,7 +99,7 @@ describe('creating a VM', () => {
     expect(start?.exitStatus).toBe("bridge 'vmbr9' does not exist");
   });
 
-  it('refuses an id that another node has', async () => {
+  it('refuses an id that another node uses', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, {}).node = 'pve2';
     await expect(created(bench, {})).rejects.toThrow("unable to create VM 700 - VM 700 already exists on node 'pve2'");
@@ -107,7 +107,7 @@ describe('creating a VM', () => {
 });
 
 describe('import-from', () => {
-  it('copies a disk of another VM, and mirrors it where that runs', async () => {
+  it('copies a disk of another VM, and mirrors it if that VM runs', async () => {
     const bench = new ConfigBench();
     const source = await bench.disk(701, { format: 'qcow2' });
     bench.addVm(701, { kvm: '0', scsi0: source });
@@ -131,7 +131,7 @@ describe('import-from', () => {
   });
 
   it.each([
-    ['a volume that is not there', 'local:701/vm-701-disk-5.raw', 'could not get size of local:701/vm-701-disk-5.raw'],
+    ['a missing volume', 'local:701/vm-701-disk-5.raw', 'could not get size of local:701/vm-701-disk-5.raw'],
     ['a cloud-init drive', 'local:701/vm-701-cloudinit.raw', 'cannot import from cloudinit disk'],
     ['an EFI disk', 'local:701/vm-701-disk-0.raw', 'cloning from/to EFI disk requires EFI disk'],
   ])('refuses %s', async (_, source, reason) => {

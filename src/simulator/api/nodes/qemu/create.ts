@@ -1,4 +1,4 @@
-/** POST /nodes/{node}/qemu: creating a VM from nothing. */
+/** POST /nodes/{node}/qemu: creates a VM. */
 import { randomUuid } from '../../../../base/random.ts';
 import { printTags } from '../../../../pve/wire/index.ts';
 import { checkVmPermission } from '../../../access/checks.ts';
@@ -28,7 +28,7 @@ import { isServerSince } from '../../../world/releases.ts';
 import type { Vm } from '../../../world/world.ts';
 import { configValues } from './config.ts';
 
-/** Parameters that steer the creation instead of being configuration. */
+/** Parameters of the creation that are not configuration. */
 const CONTROL = new Set([
   'node',
   'vmid',
@@ -211,7 +211,7 @@ function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<st
   saveConfig(vm, draft);
 }
 
-/** Starting a worker from within another takes the first one a moment. */
+/** Starting another worker takes a worker a moment. */
 const NESTED_FORK_MS = 40;
 
 /**

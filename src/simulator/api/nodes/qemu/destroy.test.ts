@@ -34,7 +34,7 @@ describe('destroying a VM', () => {
     expect(bench.runtime.world.vms.has(700)).toBe(false);
   });
 
-  it('also removes what it does not reference, if asked to', async () => {
+  it('also removes unreferenced volumes if requested', async () => {
     const bench = new ConfigBench();
     const unreferenced = await bench.disk(700, { storage: 'local2' });
     bench.addVm(700, {});
@@ -45,7 +45,7 @@ describe('destroying a VM', () => {
     expect(bench.exists(unreferenced)).toBe(false);
   });
 
-  it('only warns of a disk on a storage that is gone', async () => {
+  it('only warns about a disk on a missing storage', async () => {
     const bench = new ConfigBench();
     bench.addVm(700, { scsi0: 'gone:700/vm-700-disk-0.raw' });
     expect(await destroyed(bench)).toEqual([

@@ -33,7 +33,7 @@ describe('moving a disk', () => {
     expect(configured(vm, 'scsi0')).toBe('local2:600/base-600-disk-0.qcow2,size=4M');
   });
 
-  it('throws away the old image of a cloud-init drive instead of keeping it as unused', async () => {
+  it('deletes the old image of a cloud-init drive instead of keeping it as unused', async () => {
     const bench = new Bench();
     const image = await bench.disk(600, 'vm-600-cloudinit.qcow2');
     const vm = bench.addVm(600, { ide2: `${image},media=cdrom` });
@@ -70,7 +70,7 @@ describe('moving a disk', () => {
     expect(configured(vm, 'scsi0')).toBe(source);
   });
 
-  it('wants the digest of the configuration it was planned for', async () => {
+  it('requires the current digest of the configuration', async () => {
     const bench = new Bench();
     bench.addVm(600, { scsi0: await bench.disk(600) });
     await expect(bench.move({ disk: 'scsi0', storage: 'local2', digest: 'stale' })).rejects.toThrow(
@@ -90,7 +90,7 @@ describe('giving a disk to another VM', () => {
     expect(configured(taker, 'unused3')).toBe('local:601/vm-601-disk-0.qcow2');
   });
 
-  it('is refused while the giver runs or a snapshot needs the disk', async () => {
+  it('is refused while the source VM runs or a snapshot needs the disk', async () => {
     const bench = new Bench();
     bench.addVm(600, { memory: '64', kvm: '0', scsi0: await bench.disk(600) });
     bench.addVm(601, { memory: '64' });
@@ -103,7 +103,7 @@ describe('giving a disk to another VM', () => {
 });
 
 describe('resizing', () => {
-  it('prints nothing while the VM runs, and writes down the size asked for', async () => {
+  it('prints nothing while the VM runs, and records the requested size', async () => {
     const bench = new Bench();
     const vm = bench.addVm(600, { memory: '64', kvm: '0', scsi0: await bench.disk(600) });
     await bench.task((task) => startVm(bench.runtime, { node: bench.node, vmid: 600, task }));

@@ -79,7 +79,7 @@ describe('migrating a VM', () => {
     ['ivshmem', 'size=32', "can't migrate VM which uses local devices: ivshmem"],
     ['hostpci0', 'mapping=gpu', "can't migrate to 'pve2': missing mapped devices hostpci0"],
     ['virtiofs0', 'nowhere', "can't migrate to 'pve2': missing mapped devices virtiofs0"],
-  ])('aborts for what ties the VM to its node: %s', async (key, value, words) => {
+  ])('aborts if a device ties the VM to its node: %s', async (key, value, words) => {
     const { bench, migrate } = twoNodes();
     const vm = bench.addVm(500, { memory: '64', [key]: value });
     const record = await migrate({ vmid: 500, target: 'pve2' });
@@ -94,7 +94,7 @@ describe('migrating a VM', () => {
     ['virtiofs0', 'dirid=media', "can't migrate VM which uses local devices: virtiofs"],
     ['usb0', 'mapping=stick', "can't live migrate running VM which uses following mapped devices: usb0:stick"],
     ['hostpci0', 'mapping=card', 'OK'],
-  ])('moves only a stopped VM where its memory or a device cannot move: %s', async (key, value, words) => {
+  ])('moves only a stopped VM if its memory or a device cannot move: %s', async (key, value, words) => {
     const { bench, world, migrate } = twoNodes();
     const vm = bench.addVm(500, { memory: '64', kvm: '0' });
     const map = ['pve1', 'pve2'].map((node) => `node=${node},path=/srv/media`);
@@ -111,7 +111,7 @@ describe('migrating a VM', () => {
     expect((await migrate({ vmid: 500, target: 'pve2' }))?.exitStatus).toBe('OK');
   });
 
-  it('needs to be told to copy the disks of a running VM', async () => {
+  it('copies the disks of a running VM only on request', async () => {
     const { bench, migrate } = twoNodes();
     bench.addVm(500, { memory: '64', kvm: '0', scsi0: DEBIAN_DISK });
     await bench.task((task) => startVm(bench.runtime, { node: 'pve1', vmid: 500, task }));
@@ -121,7 +121,7 @@ describe('migrating a VM', () => {
     expect((await migrate({ vmid: 500, target: 'pve2', online: 1, 'with-local-disks': 1 }))?.exitStatus).toBe('OK');
   });
 
-  it('files a request for a VM under HA, which the manager carries out without its local disks', async () => {
+  it('files a request for a VM under HA, which the manager executes without its local disks', async () => {
     const { bench, world, migrate } = twoNodes();
     bench.addVm(500, { memory: '64', kvm: '0' });
     bench.addVm(501, { memory: '64', kvm: '0', scsi0: DEBIAN_DISK });

@@ -1,4 +1,4 @@
-/** /nodes/{node}/qemu (list) and …/{vmid}/status: what a VM does, and the power switches. */
+/** /nodes/{node}/qemu (list) and …/{vmid}/status: the state of a VM, and its power actions. */
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { requestHaStart, requestHaStop } from '../../../ha/requests.ts';
 import { isHaManaged } from '../../../ha/resources.ts';

@@ -36,7 +36,7 @@ async function list(call: CallTo<'GET /nodes/{node}/storage/{storage}/content'>)
     .sort((left, right) => compareVolids(left.volid, right.volid));
 }
 
-/** A guest's own volumes are known; files without an owner have to be looked for. */
+/** A guest's own volumes are known; files without an owner have to be searched. */
 function candidates(storage: Storage, node: string, vmid: number | undefined): Iterable<Volume> {
   if (vmid === undefined || isFileBased(storage)) return volumesOf(storage, node).values();
   return volumesOfGuest(storage, node, vmid);

@@ -1,4 +1,7 @@
-/** …/download-url and /nodes/{node}/query-url-metadata: files the node fetches itself. [source ST API2/Storage/Status.pm; PC Tools.pm] */
+/**
+ * …/download-url and /nodes/{node}/query-url-metadata: files that the node downloads itself. [source ST
+ * API2/Storage/Status.pm; PC Tools.pm]
+ */
 import type { CallTo, Routes } from '../../../core/call.ts';
 import type { Task } from '../../../core/tasks.ts';
 import { dieFault } from '../../../http/response.ts';
@@ -104,7 +107,7 @@ function unpacked(remote: RemoteFile): RemoteFile {
   };
 }
 
-/** The size of the disk in it: what a raw file says is its own length, whatever it holds. */
+/** The size of the disk in it: for a raw file its own length, whatever it holds. */
 function virtualSize(incoming: IncomingFile, file: RemoteFile): number {
   const length = Math.ceil(file.sizeBytes / 512) * 512;
   return incoming.imageFormat === 'raw' ? length : (file.virtualSizeBytes ?? length);

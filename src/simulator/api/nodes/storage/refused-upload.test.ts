@@ -1,4 +1,4 @@
-/** An upload without the right to it. */
+/** An upload without its privilege. */
 import { expect, it } from 'vitest';
 import { TestClient } from '../../../testing/client.ts';
 

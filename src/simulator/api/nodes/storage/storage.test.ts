@@ -85,7 +85,7 @@ describe('single volumes', () => {
     );
   });
 
-  it('are removed without asking whether a VM uses them', async () => {
+  it('are removed even if a VM uses them', async () => {
     const runtime = storageRuntime();
     const gone = await outcome(runtime, `DELETE ${CONTENT}/{volume}`, {
       storage: 'local',
@@ -95,13 +95,13 @@ describe('single volumes', () => {
     expect(findVolume(runtime.world, NODE, 'local:100/vm-100-disk-0.raw')).toBeUndefined();
   });
 
-  it('answer null when the removal ends within the delay', async () => {
+  it('return null if the removal ends within the delay', async () => {
     const runtime = storageRuntime();
     const params = { storage: 'local', volume: 'local:iso/blob.iso', delay: 5 };
     expect(await send(runtime, `DELETE ${CONTENT}/{volume}`, params)).toBeNull();
   });
 
-  it('take a size in KiB, MiB or GiB and a format that fits the name', async () => {
+  it('accept a size in KiB, MiB or GiB and a format that matches the name', async () => {
     const runtime = storageRuntime();
     const clash = { storage: 'local', vmid: 710, filename: 'a.raw', size: '1M', format: 'qcow2' };
     expect(await refused(() => send(runtime, `POST ${CONTENT}`, clash))).toContain(
@@ -114,7 +114,7 @@ describe('single volumes', () => {
 });
 
 describe('status', () => {
-  it('lists disabled storages as such, unless content is asked for', async () => {
+  it('lists disabled storages as such, unless content is requested', async () => {
     const runtime = storageRuntime();
     const { storages } = runtime.world;
     const tiny = storages.get('tiny');
@@ -184,7 +184,7 @@ describe('download-url', () => {
     });
   });
 
-  it('is content with an existing file of the right checksum, and refuses any other', async () => {
+  it('accepts an existing file with the right checksum, and refuses any other', async () => {
     const runtime = online();
     await outcome(runtime, route, params);
     const again = async (checksum?: string) => {
@@ -220,7 +220,7 @@ describe('download-url', () => {
     );
   });
 
-  it('tells what a URL leads to', async () => {
+  it('returns the metadata of a URL', async () => {
     const runtime = online();
     expect(await send(runtime, 'GET /query-url-metadata', { url: 'https://example.org/a.iso' })).toEqual({
       filename: 'a.iso',
@@ -259,7 +259,7 @@ describe('upload', () => {
     expect(findVolume(runtime.world, NODE, 'local:import/x.qcow2')?.virtualSizeBytes).toBe(2 ** 30);
   });
 
-  it('refuses an image that is none', async () => {
+  it('refuses an invalid image', async () => {
     const task = await put(storageRuntime(), 'import', file('x.qcow2', new Uint8Array(512)));
     expect(task?.exitStatus).toBe("qemu-img: Could not open '/var/tmp/pveupload-0123': Image is not in qcow2 format");
   });
