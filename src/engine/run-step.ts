@@ -93,7 +93,7 @@ function located(error: unknown, { address, action }: StepIdentity): unknown {
   return error.with({ where: { address, step: action.replace(/^[a-z]+\./, '') } });
 }
 
-/** Plans are made of known actions only. */
+/** Plans contain only known actions. */
 export function definitionOf({ action }: Pick<StepIdentity, 'action'>): AnyAction {
   const definition = actionNamed(action);
   invariant(definition, `No action is called ${action}.`);

@@ -214,7 +214,7 @@ export class Session {
       return { ok: false, problems: await explainUnseen({ pve, stack, problems: result.problems, signal }) };
     }
     const { plan } = result;
-    // An empty plan needs no privileges, so none are asked for.
+    // An empty plan needs no privileges, so none are checked.
     if (isEmpty(plan)) return result;
     const { missing, notChecked } = await this.privilegesFor(plan);
     if (missing.length > 0) return { ok: false, problems: missing };

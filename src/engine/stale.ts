@@ -1,6 +1,6 @@
 /**
- * Why a plan that was made earlier can no longer be executed, in words: which VM, which field, what it was and what it is
- * now. Compares the plan with one that was made from the present inputs. Pure.
+ * Explains why a plan that was made earlier can no longer be executed: which VM, which field, its old and its new
+ * value. Compares the plan with one that was made from the present inputs. Pure.
  */
 import { ProxwrightError } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';

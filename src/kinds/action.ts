@@ -83,7 +83,7 @@ export interface ActionContext {
   /** For readiness: probes of ports, and cheap signs that a guest is up. */
   readonly ports: PortProbe;
   readonly signs: GuestSigns;
-  /** Deletes a VM as soon as fewer deletions are under way than the stack allows. */
+  /** Deletes a VM as soon as the limit on concurrent deletions allows it. */
   deleting<T>(work: () => Promise<T>): Promise<T>;
   /** Repeats `work` while another client holds a lock, within the stack's time limit. */
   whileBusy<T>(subject: string, work: () => Promise<T>): Promise<T>;

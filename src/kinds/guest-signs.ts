@@ -9,7 +9,10 @@ import type { Pve, VmEntry } from '../pve/index.ts';
 
 /** No guest answers sooner after its start. */
 const LEAST_BOOT_MS = 5_000;
-/** Of a guest that answered its first question at once: it may have been up earlier, so the next one is asked earlier. */
+/**
+ * Applied if a guest answered its first question immediately: it may have been up earlier, so the next one is asked
+ * earlier.
+ */
 const EARLIER = 0.95;
 
 interface Boot {

@@ -57,7 +57,7 @@ export function isTemplate({ address }: ResolvedVm): boolean {
   return kindOf(address) === 'template';
 }
 
-/** Devices that the VM has after an apply, as far as the file alone can tell. */
+/** Devices that the VM has after an apply, judged from the file alone. */
 export function slotsThatStay(
   slots: Readonly<Record<string, { readonly remove?: true | undefined }>> | undefined,
 ): string[] {

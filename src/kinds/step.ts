@@ -27,7 +27,7 @@ export interface Step<Action extends string = string, Input = unknown> {
 }
 
 export interface Outage {
-  /** Resources that stand in for each other: `vm.control`. */
+  /** The group of interchangeable resources: `vm.control`. */
   readonly group: string;
   /** How many of the group may be unavailable at once. */
   readonly atMost: number;
@@ -43,7 +43,7 @@ export interface Outage {
   readonly order?: 'create_first';
   /** Arguments of an apply that changes this member in the same way; the user has to repeat them to continue. */
   readonly again: readonly string[];
-  /** Another command than `apply` asked for it, and the same command continues. */
+  /** Requested by a command other than `apply`; the same command continues it. */
   readonly isAsked?: true;
   /**
    * An earlier run took it down, and this one restores it: it counts as unavailable from the start, and does not wait.

@@ -54,7 +54,7 @@ export function awsCredentials(deps: CredentialDeps): CredentialSource {
 
 async function find(deps: CredentialDeps): Promise<Found> {
   const { environment } = deps;
-  // A profile that was asked for hides the environment, as it does for the tools of AWS.
+  // A requested profile hides the environment, as in the AWS tools.
   const sources = deps.profile === undefined ? SOURCES : [fromProfile];
   for (const source of sources) {
     const found = await source(deps);

@@ -38,7 +38,7 @@ describe('a simulator on this machine', () => {
     expect(await findSimulator({ endpoint, trust })).toBeUndefined();
   });
 
-  it('is looked for on loopback addresses only', async () => {
+  it('is searched only on loopback addresses', async () => {
     expect(await findSimulator({ endpoint: parseEndpoint('https://pve1.example.invalid:8006') })).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 /**
- * A simulator on this machine. Its guests have addresses that lead nowhere, or to another machine, so the simulator itself is
- * asked about their ports. Only endpoints on a loopback address are asked whether they are one.
+ * A simulator on this machine. The addresses of its guests lead nowhere, or to another machine, so the simulator itself
+ * answers for their ports. Only endpoints on a loopback address are checked for being a simulator.
  */
 import { isCanceled } from '../base/errors.ts';
 import { guestPortPath, SIMULATOR_PATH } from '../base/simulator-paths.ts';

@@ -36,7 +36,7 @@ export interface Provider {
     readonly config: CtyObject;
     readonly hostVersion: string;
   }): Promise<readonly ProviderDiagnostic[]>;
-  /** Ctrl-C: calls under way end soon and report what exists. */
+  /** Ctrl-C: pending calls end soon and report what exists. */
   stop(): void;
 }
 

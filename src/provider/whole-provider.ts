@@ -1,3 +1,3 @@
-/** The provider with everything behind it. Loaded with the first call that the schema does not answer. */
+/** The whole provider. Loaded with the first call that the schema does not answer. */
 export { providerMethods } from './host/provider-service.ts';
 export { createProvider } from './index.ts';

@@ -125,7 +125,7 @@ function fullLine(text: string): number | undefined {
   return undefined;
 }
 
-/** What each alias stands for: the last anchor of its name before it. One walk, because a file can have many of them. */
+/** The target of each alias: the last anchor of its name before it. One walk, because a file can have many of them. */
 function aliasTargets(document: Document.Parsed): ReadonlyMap<Node, ParsedNode> {
   const anchors = new Map<string, ParsedNode>();
   const targets = new Map<Node, ParsedNode>();

@@ -75,7 +75,7 @@ describe('state migrate', () => {
     expect(await at(address).run('state', 'migrate', '--to', LOCAL, '--yes')).toMatchObject({ code: 0 });
     // A second state of the same name, which has never seen the first: without VMs, and with one.
     const empty = stranger(LOCAL);
-    const refusal = { code: 1, stderr: expect.stringContaining('Another state was there') };
+    const refusal = { code: 1, stderr: expect.stringContaining('This store had another state') };
     expect(await empty.run('state', 'migrate', '--to', address, '--yes')).toMatchObject(refusal);
     expect(existsSync(join(empty.directory, '.proxwright/traveller/state.json'))).toBe(false);
     const other = stranger(LOCAL);

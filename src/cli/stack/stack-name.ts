@@ -1,4 +1,4 @@
-/** A name for a stack that has none yet: that of its directory, as far as a name allows. */
+/** A name for a new stack: that of its directory, without characters that a name cannot have. */
 export function stackNameOf(directory: string): string {
   const plain = directory
     .replace(/[^A-Za-z0-9_-]+/g, '-')

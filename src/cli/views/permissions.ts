@@ -19,7 +19,7 @@ export interface PermissionsReport {
   readonly commands: readonly string[];
   /** Compared with what the token has today; absent without a server. */
   readonly difference?: RoleDifference;
-  /** Commands that remove what is not needed, as far as the entries are visible. */
+  /** Commands that remove unneeded entries, if those are visible. */
   readonly removals: readonly string[];
 }
 

@@ -38,7 +38,7 @@ export interface StateView {
   vm(address: string, vm: VmRecord): void;
   image(address: string, file: FileRecord): void;
   moved(from: string, to: string, vm: Pick<VmRecord, 'vmid' | 'name'>): void;
-  /** `released` says whether an ownership line was removed; undefined if that was not asked for. */
+  /** `released` says whether an ownership line was removed; undefined if that was not requested. */
   forgotten(address: string, vmid: number, released: boolean | undefined): void;
   /** Without an owner there was no lock. */
   unlocked(owner: LockOwner | undefined, wasStale: boolean): void;

@@ -73,7 +73,7 @@ export class Scanner {
     return text;
   }
 
-  /** Whether it was there. */
+  /** Whether it matched. */
   take(text: string): boolean {
     if (!this.sees(text)) return false;
     this.at += text.length;

@@ -96,7 +96,7 @@ export const BPG_VM_ROWS: readonly Row[] = [
   { from: 'timeout_migrate', drop: 'A migration has the limits of the provider: `rollout.timeouts`.' },
   { from: 'timeout_move_disk', drop: 'It is `rollout.timeouts.disk_move` of the provider.' },
   { from: 'timeout_reboot', drop: 'A restart is a shutdown and a start, each with its own limit.' },
-  { from: 'timeout_stop_vm', drop: 'Powering off has no limit of its own.' },
+  { from: 'timeout_stop_vm', drop: 'Powering off has no separate limit.' },
   { block: 'operating_system', rows: [{ from: 'type', to: 'os_type' }] },
   {
     block: 'startup',
@@ -276,7 +276,7 @@ const TIMEOUTS: BlockRow = {
   block: 'timeouts',
   rows: [
     { from: 'create', to: 'timeouts.clone' },
-    { from: 'read', drop: 'Reading has no limit of its own.' },
+    { from: 'read', drop: 'Reading has no separate limit.' },
     { from: 'update', drop: 'Each wait of an update has its own limit.' },
     { from: 'delete', to: 'timeouts.shutdown' },
   ],

@@ -17,7 +17,7 @@ export const BPG_IMAGE: SourceResource = {
     { from: 'decompression_algorithm', to: 'compression' },
     { from: 'upload_timeout', to: 'timeouts.image', as: 'seconds' },
     { from: 'overwrite', drop: 'A changed source or checksum replaces the file; another client’s change is shown.' },
-    { from: 'overwrite_unmanaged', drop: 'Proxwright uses a file that is there already, and never deletes it.' },
+    { from: 'overwrite_unmanaged', drop: 'Proxwright uses an existing file, and never deletes it.' },
     { from: 'verify', cannot: 'Proxmox always verifies the certificate. Set `via = "upload"` to download it here.' },
   ],
   references: [

@@ -1,4 +1,4 @@
-/** Attributes of our Terraform resources in the words of a stack file. */
+/** Maps attributes of our Terraform resources to fields of a stack file. */
 import { isObject } from './evaluate.ts';
 import type { Value } from './value.ts';
 

@@ -1,4 +1,4 @@
-/** The settings of a block, or of an object that stands for one: one shape for both, with comments. */
+/** The settings of a block, or of an object in its place: one type for both, with comments. */
 import type { Block, Body, Expression, ObjectEntry, ObjectExpression } from '../hcl/syntax.ts';
 import { surrounded } from './comments.ts';
 import type { Around } from './target.ts';
@@ -31,7 +31,7 @@ export function settingsOf(source: string, body: Body): Settings {
   return { settings, below };
 }
 
-/** Keys that are no plain words keep their spelling. */
+/** Keys that are not plain words keep their spelling. */
 export function settingsOfObject(source: string, object: ObjectExpression): Settings {
   const span = { start: object.start + 1, end: object.end - 1, items: object.entries };
   const { items, below } = surrounded<ObjectEntry>(source, span);

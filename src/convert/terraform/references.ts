@@ -51,7 +51,7 @@ export function applied(source: string, start: number, end: number, edits: reado
   return text + source.slice(at, end);
 }
 
-/** Names that stand for an instance of a resource: in `for vm in proxmox_vm_qemu.web : …`. */
+/** Names for an instance of a resource: in `for vm in proxmox_vm_qemu.web : …`. */
 type Aliases = ReadonlyMap<string, Renamed>;
 
 export function editsOf(
@@ -93,7 +93,7 @@ interface Found {
   readonly used: number;
 }
 
-/** The resource that an expression stands for: by its name, by an alias, or inside `values(…)` and the like. */
+/** The resource that an expression refers to: by its name, by an alias, or inside `values(…)` and the like. */
 function resourceOf(expression: Expression, references: References, aliases: Aliases): Found | undefined {
   if (expression.kind === 'parentheses') return resourceOf(expression.value, references, aliases);
   if (

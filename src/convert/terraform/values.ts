@@ -7,7 +7,7 @@ export interface SourceValue {
   readonly expression: Expression;
   /** As HCL, with references translated already. */
   readonly text: string;
-  /** Whether it may be null, as far as one can see. */
+  /** Whether it may be null, if that is visible. */
   readonly mayBeNull: boolean;
 }
 

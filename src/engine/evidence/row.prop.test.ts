@@ -5,7 +5,7 @@ import { evidenceRecord } from './record.ts';
 import { appendedRow, evidenceRow } from './row.ts';
 import { evidenceInput } from './testing/facts.ts';
 
-/** Cells as a reader of Markdown finds them: a backslash keeps the sign behind it from meaning anything. */
+/** Cells as a Markdown parser reads them: a backslash escapes the next character. */
 function cellsOf(row: string): string[] {
   const cells: string[] = [];
   let present = '';

@@ -46,7 +46,7 @@ export interface TakeOverInput {
   /** Paths of fields that a sensitive variable decides; they are not recorded. */
   readonly sensitive?: readonly string[] | undefined;
   readonly observed: VmObserved & { readonly uuid: string };
-  /** NIC slot → addresses, as far as they are known. */
+  /** NIC slot → known addresses. */
   readonly addresses: Record<string, string[]>;
   /** HA resources; absent if they were not read. */
   readonly ha?: Observed['ha'] | undefined;

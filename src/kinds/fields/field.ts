@@ -70,7 +70,7 @@ export interface FieldFacts {
   /** The value, or what it refers to, never appears in plans, states, journals and logs. */
   readonly secret?: true;
   readonly examples?: readonly unknown[];
-  /** What Proxmox assumes if the field is not set, in the words of the file. */
+  /** Proxmox's default, in the syntax of the file. */
   readonly serverDefault?: string;
   /** A list whose order does not matter. */
   readonly unordered?: true;

@@ -59,7 +59,7 @@ function seeing({ mappings, may, devices, now }: Seen): Observed {
       : { ok: false, needs: 'Mapping.Use on /mapping/pci' },
     ...(making && { pciMaking: making }),
     vms: new Map([[vmAddress('gpu', 1), { kind: 'present', vm: { current, pending: new Map() } }]]),
-  } as unknown as Observed; // nothing else is looked at
+  } as unknown as Observed; // no other field is used
 }
 
 const ALL = ['Mapping.Modify', 'Mapping.Use'];

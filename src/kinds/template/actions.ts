@@ -80,7 +80,7 @@ async function startOnce(context: ActionContext): Promise<void> {
 }
 
 /**
- * An interrupted run may have started it without recording that. If it is stopped again by now, only the node's task list
+ * An interrupted run may have started it without recording that. If it is stopped again, only the node's task list
  * shows that it has finished; another start would boot the installed system, which never shuts itself down.
  */
 async function wasStarted(context: ActionContext): Promise<boolean> {

@@ -121,7 +121,7 @@ const copyIsAnother: TemplateRule = {
     if (String(from).toLowerCase() === name.toLowerCase()) {
       yield {
         path: 'from.vm',
-        detail: `The template has the name of the VM that it is copied from, "${from}", so the two cannot be told apart.`,
+        detail: `The template has the name of the VM that it is copied from, "${from}", so the two cannot be distinguished.`,
         hint: 'Give the template another name.',
       };
     }

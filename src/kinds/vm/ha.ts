@@ -51,7 +51,7 @@ export function diffHa(
     }));
 }
 
-/** Every field of the file beside its observed value. */
+/** Every field of the file with its observed value. */
 export function comparedHa(desired: HaFields | undefined, observed: HaResource | undefined): readonly ComparedField[] {
   if (desired === undefined) return [];
   if (desired === false) {

@@ -19,7 +19,7 @@ export class Configuration {
 
   constructor(processDeps: ProcessDeps) {
     this.#processDeps = processDeps;
-    // Every request under way listens to it, and there are many.
+    // Many pending requests listen to it.
     setMaxListeners(0, this.#stopping.signal);
   }
 

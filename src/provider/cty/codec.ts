@@ -216,7 +216,7 @@ function readAttributes(reader: MsgpackReader, count: number, types: AttributeTy
   return object;
 }
 
-/** Schemas do not change while the process lives, and the list of a large one is asked for with every value. */
+/** Cached: schemas do not change while the process runs, and every value needs this list. */
 const names = new WeakMap<AttributeTypes, readonly string[]>();
 
 function namesOf(types: AttributeTypes): readonly string[] {

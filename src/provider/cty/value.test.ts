@@ -1,4 +1,4 @@
-/** Plain data that stands for values and types of the host's language. */
+/** Plain data for values and types of the host's language. */
 import { describe, expect, it } from 'vitest';
 import { attribute, CtyError, formatPath, index, key } from './path.ts';
 import { type CtyValue, Decimal, isObject, isWhollyKnown, objectOf, typeFromJson, UNKNOWN } from './value.ts';

@@ -1,4 +1,7 @@
-/** The gRPC wire format, as far as a provider needs it: status numbers, message frames and timeouts. Pure, without a socket. */
+/**
+ * The parts of the gRPC wire format that a provider needs: status numbers, message frames and timeouts. Pure, without a
+ * socket.
+ */
 
 /** https://grpc.github.io/grpc/core/md_doc_statuscodes.html */
 export const STATUS = {

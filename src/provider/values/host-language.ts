@@ -27,7 +27,7 @@ const HOST_LANGUAGE: HintLanguage = {
 };
 
 export function inHostLanguage(hint: Hint): string {
-  // A setting on a line of its own needs no spaces around it.
+  // A setting on a separate line needs no spaces around it.
   return hintIn(HOST_LANGUAGE, hint)
     .replace(/ +\n\n/g, '\n\n')
     .replace(/\n\n (?! )/g, '\n\n')

@@ -57,7 +57,7 @@ describe('the fields behind the host’s values', () => {
     expect(problems.map(({ path }) => path)).toEqual(['vmid', 'cpu.limit']);
   });
 
-  it('refuse a gateway beside a keyword', () => {
+  it('refuse a gateway together with a keyword', () => {
     const { problems } = toFields({ nics: { net0: { ipv4: { address: 'dhcp', gateway: '10.0.0.1' } } } });
     expect(problems).toEqual([
       { path: 'nics.net0.ipv4.gateway', detail: '"gateway" cannot be set together with address = "dhcp".' },

@@ -30,7 +30,7 @@ export function errorFromResponse(context: RequestContext, response: WireRespons
 }
 
 function errorFromPhrase(context: RequestContext, words: ServerWords): ProxwrightError | undefined {
-  // 59x comes from pveproxy, about its own connection, in words of the operating system.
+  // 59x comes from pveproxy, about its own connection, with a message of the operating system.
   if (words.status >= 590) return undefined;
   const candidates = [...words.errors.map(({ text }) => text), words.message];
   const phrase =

@@ -189,7 +189,7 @@ describe('the next poll', () => {
 });
 
 describe('a task that should have ended', () => {
-  it('is asked for its status, and for its progress only if it has not', async () => {
+  it('is polled for its status, and for its progress only if it is still running', async () => {
     const { wait, targets } = scene({ answers: [running, running, () => stopped('OK')], news: [[percent(10)]] });
     await wait({ onProgress: () => {} });
     const kinds = targets.map((target) => /\/(log|status)/.exec(target)?.[1]);

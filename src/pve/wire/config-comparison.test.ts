@@ -116,7 +116,7 @@ describe('compareConfigValue notices', () => {
     ['a word that is no switch', 'onboot', 'maybe', '1'],
     ['a generation id that was not generated', 'vmgenid', '1', undefined],
     ['an invalid generation id', 'vmgenid', '1', `x${UUID}`],
-    ['a generation id with something behind it', 'vmgenid', '1', `${UUID}0`],
+    ['a generation id with trailing text', 'vmgenid', '1', `${UUID}0`],
     ['another machine family of that beginning', 'machine', 'pc', 'pc-q35-10.0'],
     ['a machine that only ends like it', 'machine', 'q35', 'x-pc-q35-10.0'],
     ['an older machine that only ends like it', 'machine', 'pc', 'xpc-i440fx-10.0'],

@@ -50,12 +50,15 @@ export function checkPermissions(world: World, caller: Caller, permissions: Perm
   throw permFault(permissions.user === undefined ? 'user != root@pam' : '');
 }
 
-/** Rule [source PM HTTPServer.pm rest_handler]: calls that hand out or change credentials want a real login. */
+/** Rule [source PM HTTPServer.pm rest_handler]: calls that issue or change credentials need a real login. */
 export function tokenNotAllowed(path: string): ApiFault {
   return permFault(`URI '${path}' not available with API token, need proper ticket.\n`);
 }
 
-/** Rule [source AC RPCEnvironment.pm check_perm_modify]: who may allocate an object may also hand out rights on it. */
+/**
+ * Rule [source AC RPCEnvironment.pm check_perm_modify]: a user who may allocate an object may also grant privileges on
+ * it.
+ */
 export function permissionsToModify(path: string): readonly string[] {
   if (/^\/storage\/.+$/.test(path)) return ['Permissions.Modify', 'Datastore.Allocate'];
   if (/^\/vms\/.+$/.test(path)) return ['Permissions.Modify', 'VM.Allocate'];
@@ -69,7 +72,7 @@ interface Context {
   readonly params: RawParams;
 }
 
-/** `answer`: a failed check is `false`; `refuse`: it throws. An alternative of `or` is asked for its answer. */
+/** `answer`: a failed check is `false`; `refuse`: it throws. Alternatives of `or` use `answer`. */
 type Mode = 'answer' | 'refuse';
 
 /** Rule [source AC RPCEnvironment.pm exec_api2_perm_check]. */
@@ -116,12 +119,12 @@ function holdsOn(
   const holds = privilegeTest(context.world, context.caller.authid, path);
   if (any ? privileges.some(holds) : privileges.every(holds)) return true;
   const missing = any ? privileges.join('|') : privileges.find((privilege) => !holds(privilege));
-  // Rule [recorded pools]: a path that cannot be is printed as nothing.
+  // Rule [recorded pools]: an impossible path is printed as empty.
   return failed(mode, `${path ?? ''}, ${missing}`);
 }
 
 function evaluateUserParam(context: Context, subject: string, mode: Mode): boolean {
-  // Rule [recorded perm-tokens-users]: an ill-formed user name is found here, before validation, and answers 500.
+  // Rule [recorded perm-tokens-users]: a malformed user name is found here, before validation, and answers 500.
   const user = verifyUserName(textOf(context.params, 'userid'));
   if (subject !== 'self') return holdsOn(context, `/access/realm/${user.realm}`, [subject], false, mode);
   if (!userExists(context.world, user.userid, mode)) return false;
@@ -129,8 +132,8 @@ function evaluateUserParam(context: Context, subject: string, mode: Mode): boole
 }
 
 /**
- * Rule [source AC RPCEnvironment.pm exec_api2_perm_check userid-group]: the right on all groups, or on every group
- * given, and on one of the groups the user is in already.
+ * Rule [source AC RPCEnvironment.pm exec_api2_perm_check userid-group]: the privilege on all groups, or on every given
+ * group, and on one of the user's present groups.
  */
 function evaluateUserGroup(
   context: Context,
@@ -181,7 +184,7 @@ function textOf(params: RawParams, name: string): string {
   return value === undefined || value === null ? '' : String(value);
 }
 
-/** Options stand behind the fixed parts as name, value, name, value. */
+/** Options follow the fixed parts as name, value, name, value. */
 function option(options: readonly (string | number)[], name: string): string | number | undefined {
   const position = options.indexOf(name);
   return position < 0 ? undefined : options[position + 1];
@@ -192,7 +195,9 @@ function nested(check: readonly ['or' | 'and', ...PermissionCheck[]]): readonly 
   return parts;
 }
 
-/** Rule [source AC RPCEnvironment.pm check_vm_perm]: the pool is asked first; a refusal always names the VM's path. */
+/**
+ * Rule [source AC RPCEnvironment.pm check_vm_perm]: the pool is checked first; a refusal always names the VM's path.
+ */
 export function checkVmPermission(
   call: Call,
   vmid: number,

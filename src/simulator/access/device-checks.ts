@@ -28,7 +28,7 @@ export function checkCreateDevicePermissions(call: Call, vmid: number, pool: str
 
 /**
  * The privileges for one device of the host: on the VM, and on the device. Rule [source QS API2/Qemu.pm
- * check_{usb,rng,dir}_perm]: the VM is asked first, then the device.
+ * check_{usb,rng,dir}_perm]: the VM is checked first, then the device.
  */
 export function checkDevicePermission(
   call: Call,
@@ -38,7 +38,7 @@ export function checkDevicePermission(
   value: string,
 ): void {
   if (call.caller.isRoot || !DEVICE_KEY.test(key)) return;
-  // Rule [source QS API2/Qemu.pm check_hostpci_perm]: unlike the others, the mapping is asked before the VM.
+  // Rule [source QS API2/Qemu.pm check_hostpci_perm]: unlike the others, the mapping is checked before the VM.
   const isPci = key.startsWith('hostpci');
   if (isPci) checkMappedDevice(call, key, value);
   checkVmPermission(call, vmid, pool, [key.startsWith('virtiofs') ? 'VM.Config.Disk' : 'VM.Config.HWType']);
@@ -49,7 +49,7 @@ export function checkDevicePermission(
   }
 }
 
-/** Every mapped device of a whole configuration, as for a clone; privileges on the VM are not asked. */
+/** Every mapped device of a whole configuration, as for a clone; privileges on the VM are not checked. */
 export function checkMappingAccess(call: Call, config: Config): void {
   if (call.caller.isRoot) return;
   for (const [key, value] of config) if (DEVICE_KEY.test(key)) checkMappedDevice(call, key, value);
@@ -70,7 +70,7 @@ function checkMappedDevice(call: Call, key: string, value: string): void {
   const host = device.get('host');
   if (host !== undefined) {
     if (isUsb && /^spice$/i.test(host)) return;
-    // Rule [recorded mapping-pci]: the two kinds of devices have different words for the same refusal.
+    // Rule [recorded mapping-pci]: the two kinds of devices have different messages for the same refusal.
     throw dieFault(`only root can set '${key}' config for ${isUsb ? 'real' : 'non-mapped'} devices`);
   }
   const mapping = device.get('mapping');
@@ -78,7 +78,10 @@ function checkMappedDevice(call: Call, key: string, value: string): void {
   call.require(`/mapping/${isUsb ? 'usb' : 'pci'}/${mapping}`, ['Mapping.Use']);
 }
 
-/** Rule [source QS QemuServer.pm check_bridge_access]: all NICs in order of their keys; no bridge, nothing to ask. */
+/**
+ * Rule [source QS QemuServer.pm check_bridge_access]: all NICs in order of their keys; without a bridge there is
+ * nothing to check.
+ */
 export function checkBridgeAccess(call: Call, config: Config): void {
   if (call.caller.isRoot) return;
   for (const [key, value] of matching(config, /^net\d+$/)) {
@@ -94,8 +97,8 @@ export function checkFormerBridgeAccess(call: Call, key: string, nic: string): v
 }
 
 /**
- * Rule [recorded perm-life-minus-one-a]: with a tag or trunks the VLANs are asked instead of the bridge itself. Bridges
- * of the host belong to the zone `localnetwork`; other zones are not simulated.
+ * Rule [recorded perm-life-minus-one-a]: with a tag or trunks the VLANs are checked instead of the bridge itself.
+ * Bridges of the host belong to the zone `localnetwork`; other zones are not simulated.
  */
 function checkVnetAccess(call: Call, bridge: string, tag: string | undefined, trunks: string | undefined): void {
   const path = `/sdn/zones/localnetwork/${bridge}`;
@@ -116,7 +119,7 @@ function vlansOf(trunks: string): string[] {
   return [...vlans].sort(byCodeUnit);
 }
 
-/** Rule [source QS API2/Qemu.pm check_cpu_model_access]: only a change to another custom model is asked for. */
+/** Rule [source QS API2/Qemu.pm check_cpu_model_access]: only a change to another custom model is checked. */
 export function checkCpuModelAccess(call: Call, config: Config, existing: Config | undefined): void {
   const cpu = config.get('cpu');
   const model = cpu && propertyOf('cpu', cpu).get('cputype');
@@ -124,7 +127,7 @@ export function checkCpuModelAccess(call: Call, config: Config, existing: Config
   const existingCpu = existing?.get('cpu');
   if (existingCpu && propertyOf('cpu', existingCpu).get('cputype') === model) return;
   if (!model.startsWith('custom-')) return;
-  // Rule [source QS API2/Qemu.pm $check_cpu_model_access of 9.1.12]: before 9.2 models have no paths of their own.
+  // Rule [source QS API2/Qemu.pm $check_cpu_model_access of 9.1.12]: before 9.2 models have no ACL paths.
   if (!isServerSince(call.runtime.world, '9.2')) call.require('/nodes', ['Sys.Audit']);
   else call.require(`/mapping/cpu/${model.slice('custom-'.length)}`, ['Mapping.Use']);
 }

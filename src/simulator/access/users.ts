@@ -4,7 +4,7 @@ import { dieFault } from '../http/response.ts';
 import type { ApiToken, User, World } from '../world/world.ts';
 import { joinTokenName, parseUserName, ROOT, verifyUserName } from './names.ts';
 
-/** Rule [source AC AccessControl.pm check_user_exist]: an ill-formed name has its own text. */
+/** Rule [source AC AccessControl.pm check_user_exist]: a malformed name has its own message. */
 export function requireUser(world: World, userid: string): User {
   verifyUserName(userid);
   const user = world.access.users.get(userid);
@@ -43,7 +43,9 @@ export function isExpired(runtime: Runtime, expireSeconds: number): boolean {
   return expireSeconds > 0 && expireSeconds < nowSeconds(runtime);
 }
 
-/** Throws with the realm's own words when the password is wrong; only realms that keep passwords here can say yes. */
+/**
+ * Throws with the realm's own message if the password is wrong; only realms that keep passwords here can accept one.
+ */
 export function checkPassword(world: World, user: User, password: string): void {
   switch (realmTypeOf(world, user)) {
     case 'pve':
@@ -53,7 +55,7 @@ export function checkPassword(world: World, user: User, password: string): void 
       if (user.password !== password) throw dieFault('invalid credentials');
       return;
     case 'pam':
-      // Rule [source AC Auth/PAM.pm authenticate_user]: the words are those of PAM.
+      // Rule [source AC Auth/PAM.pm authenticate_user]: the messages are those of PAM.
       if (password === '') throw dieFault('no password');
       if (user.password !== password) throw dieFault('Authentication failure');
       return;

@@ -44,8 +44,8 @@ export function checkStorageAccess(
 }
 
 /**
- * For a clone, on the source's configuration. Returns whether all its volumes are on shared storage. Rule [recorded
- * perm-life-minus-one-a]: with a target storage only that one is asked; CDs with an image are free.
+ * For a clone, on the source's configuration. Returns whether all its volumes are on shared storage.
+ * Rule [recorded perm-life-minus-one-a]: with a target storage only that one is checked; CDs with an image need nothing.
  */
 export function checkStorageAccessClone(call: Call, config: Config, targetStorage: string | undefined): boolean {
   let isShared = true;
@@ -65,9 +65,9 @@ export function checkStorageAccessClone(call: Call, config: Config, targetStorag
 }
 
 /**
- * Whether the caller may touch an existing volume on behalf of a VM.
- * Rule [source ST Storage.pm check_volume_access]: Datastore.Allocate opens everything; files need to be readable; one's
- * own images are free; those of another guest need Datastore.Audit and VM.Config.Disk on that guest.
+ * Whether the caller may touch an existing volume on behalf of a VM. Rule [source ST Storage.pm check_volume_access]:
+ * Datastore.Allocate allows everything; files must be readable; the guest's own images need nothing; those of another
+ * guest need Datastore.Audit and VM.Config.Disk on that guest.
  */
 export function checkVolumeAccess(call: Call, vmid: number | undefined, volid: string, type?: ContentType): void {
   const id = trySplitVolid(volid);
@@ -100,7 +100,7 @@ export function checkVolumeAccess(call: Call, vmid: number | undefined, volid: s
   }
 }
 
-/** Rule [source QS API2/Qemu.pm check_storage_access]: a new cloud-init drive and an empty CD drive ask for nothing. */
+/** Rule [source QS API2/Qemu.pm check_storage_access]: a new cloud-init drive and an empty CD drive need nothing. */
 function checkDriveFile(call: Call, vmid: number, drive: Drive, defaultStorage: string | undefined): void {
   const { file } = drive;
   const id = trySplitVolid(file);
@@ -144,7 +144,7 @@ function checkImportSource(
     }
     if (volume.format.startsWith('ova+')) checkExtraction(call, key, extractionStorage, id.storage);
   }
-  // Rule [source QS API2/Qemu.pm check_storage_access]: another VM's disk is cloned, so VM.Clone is asked for.
+  // Rule [source QS API2/Qemu.pm check_storage_access]: another VM's disk is cloned, so VM.Clone is required.
   if (volume?.vmid !== undefined) call.require(`/vms/${volume.vmid}`, ['VM.Clone']);
   else checkVolumeAccess(call, vmid, source);
 }

@@ -1,4 +1,4 @@
-/** /pools: guests and storages taken together, and the rights on them. */
+/** /pools: groups of guests and storages, and the privileges on them. */
 import { splitList } from '../../pve/wire/index.ts';
 import { removeAclSubtree } from '../access/acl.ts';
 import { permissionsToModify } from '../access/checks.ts';
@@ -34,10 +34,10 @@ function poolView({ params, runtime }: Call<{ readonly type?: string }>, poolid:
   const members: ResourceEntry[] = [];
   if (type === undefined || type === 'qemu') {
     for (const vmid of pool.vms) {
-      // Rule [recorded pools]: members that do not exist are passed over.
+      // Rule [recorded pools]: members that do not exist are skipped.
       const vm = world.vms.get(vmid);
       if (!vm) continue;
-      // Rule [recorded pools]: whether a VM made a moment ago is complete is chance; here it always is.
+      // Rule [recorded pools]: whether a new VM is complete is random; here it always is.
       const member = view.vm(vm);
       members.push(member.status === 'unknown' ? { ...member, ...vmStatistics(runtime, vm) } : member);
     }
@@ -113,7 +113,7 @@ async function deletePool({ params, runtime }: CallTo<'DELETE /pools' | 'DELETE 
     const storage = [...pool.storages].sort().find((id) => world.storages.has(id));
     if (storage !== undefined) throw notEmpty(`storage '${storage}'`);
     world.pools.delete(poolid);
-    // Rule [source AC AccessControl.pm delete_pool_acl]: a nested pool's entries are looked for in the wrong place.
+    // Rule [source AC AccessControl.pm delete_pool_acl]: a nested pool's entries are searched under the wrong path.
     if (!poolid.includes('/')) removeAclSubtree(world.access, `/pool/${poolid}`);
   });
 }

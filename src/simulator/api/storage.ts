@@ -26,7 +26,7 @@ export const storageRoutes: Routes = {
   'DELETE /storage/{storage}': remove,
 };
 
-/** Rule [recorded perm-token-sees-nothing]: storages one may not see are left out, without complaint. */
+/** Rule [recorded perm-token-sees-nothing]: storages that the caller may not see are silently left out. */
 function list(call: CallTo<'GET /storage'>): unknown {
   const { world } = call.runtime;
   const type = call.params.type;
@@ -46,7 +46,7 @@ function create(call: CallTo<'POST /storage'>): unknown {
   const storage = newStorage(world, id, type, settingsOf(call.texts));
   return locked('create', () => {
     if (world.storages.has(id)) throw dieFault(`storage ID '${id}' already defined`);
-    // Rule [source ST API2/Storage/Config.pm create]: tried out on this node at once, if it is meant for it.
+    // Rule [source ST API2/Storage/Config.pm create]: activated on this node immediately, if it is available there.
     const isTried = !storage.disabled && isOnNode(storage, call.node);
     if (isTried && !storageSpace(world, storage, call.node)) throw dieFault(activationFailure(storage));
     world.storages.set(id, storage);
@@ -87,7 +87,7 @@ async function remove(call: CallTo<'DELETE /storage/{storage}'>): Promise<null> 
   return null;
 }
 
-/** Rule [source ST Storage.pm lock_storage_config]: whatever fails under the lock says which operation failed. */
+/** Rule [source ST Storage.pm lock_storage_config]: every failure under the lock names the operation. */
 function locked<T>(operation: 'create' | 'update' | 'delete', work: () => T): T {
   try {
     return work();
@@ -97,7 +97,10 @@ function locked<T>(operation: 'create' | 'update' | 'delete', work: () => T): T 
   }
 }
 
-/** Rule [source ST Storage/Plugin.pm sensitive_properties]: passwords and keys go to files of their own, never into storage.cfg. */
+/**
+ * Rule [source ST Storage/Plugin.pm sensitive_properties]: passwords and keys go to separate files, never into
+ * storage.cfg.
+ */
 const NOT_STORED = new Set([
   'storage',
   'type',

@@ -25,7 +25,8 @@ export type Job = (task: Task) => Promise<void>;
 /** Thrown out of a wait when a client stops the task: the worker got SIGTERM. */
 export class TaskInterrupted extends Error {
   constructor() {
-    // Rule [recorded tasks-abort-others]: the words of a worker that was waiting itself; a command it was running has others.
+    // Rule [recorded tasks-abort-others]: the message of a worker that was waiting itself; a command that it was
+    // running has another.
     super('received interrupt');
     this.name = 'TaskInterrupted';
   }
@@ -57,7 +58,7 @@ interface RunningTask {
   readonly ended: Promise<void>;
 }
 
-/** Rule [recorded tasks-status-log]: a worker needs a moment between its UPID and its first act. */
+/** Rule [recorded tasks-status-log]: a worker needs a moment between its UPID and its first action. */
 const FORK_MS = 12;
 /** Rule [source PC RESTEnvironment.pm fork_worker]: the last line is written a moment before the process is gone. */
 const REAP_MS = 4;
@@ -158,7 +159,7 @@ export class TaskRunner {
       else {
         const message = taskErrorText(error);
         for (const line of `TASK ERROR: ${message}`.replace(/\n+$/, '').split('\n')) record.log.push(line);
-        // Rule [recorded mapping-usb-dir]: the last line feed goes, all others become blanks, even at the end.
+        // Rule [recorded mapping-usb-dir]: the last line feed is removed, all others become blanks, even at the end.
         status = message.replace(/\n$/, '').replace(/\n/g, ' ');
       }
     }

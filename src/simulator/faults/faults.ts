@@ -23,7 +23,7 @@ export type RequestFault =
       readonly kind: 'refuse';
       readonly status: number;
       readonly message: string;
-      /** Complaints by parameter. */
+      /** Errors by parameter. */
       readonly errors?: Readonly<Record<string, string>>;
     };
 

@@ -1,7 +1,7 @@
 /**
- * What software emulation (TCG) of QEMU 10.0 lacks: for every CPU model the features that it reports as missing. Rule
- * [observed 9.2.11]: one warning per missing feature and virtual CPU; the features of a model are in the order in which
- * QEMU checks them.
+ * What software emulation (TCG) of QEMU 10.0 lacks: for every CPU model the features that it reports as missing.
+ * Rule [observed 9.2.11]: one warning per missing feature and virtual CPU; the features of a model are in the order in
+ * which QEMU checks them.
  */
 import { splitProperty } from '../../pve/wire/index.ts';
 

@@ -34,7 +34,7 @@ export function assertLaunchable(runtime: Runtime, vm: Vm, task: Task): void {
     assertIommu(node, config);
     assertSharedDirectories(runtime.world, node, config);
   } catch (error) {
-    // Rule [recorded mapping-pci]: cleaning up after the failure stumbles over a bad PCI device once more and logs it.
+    // Rule [recorded mapping-pci]: cleaning up after the failure fails on the bad PCI device again and logs it.
     const pciProblem = firstPciProblem(runtime.world, node, config);
     if (pciProblem !== undefined) task.log(pciProblem);
     throw error;
@@ -74,7 +74,7 @@ export function attachedSeed(world: World, vm: Vm): Seed | undefined {
   return undefined;
 }
 
-/** Rule [recorded start-no-kvm]: every volume, CD images included, is looked for before anything else. */
+/** Rule [recorded start-no-kvm]: every volume, CD images included, is checked before anything else. */
 function assertVolumesExist(world: World, vm: Vm): void {
   for (const drive of drivesOf(vm.config.current)) {
     const storageId = storageOfFile(drive.file);
@@ -225,7 +225,7 @@ function assertIommu(node: SimNode, config: Config): void {
   }
 }
 
-/** Rule [source QS QemuServer/Memory.pm get_current_memory]: 512 MiB where nothing is said. */
+/** Rule [source QS QemuServer/Memory.pm get_current_memory]: 512 MiB by default. */
 export function memoryBytes(config: Config): number {
   const format = formatOfKey('memory');
   const text = config.get('memory');

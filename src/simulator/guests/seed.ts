@@ -39,7 +39,7 @@ export function seedOf(disc: Disc): Seed | undefined {
     hostName: hostNameOf(user, meta)?.split('.')[0],
     hasUserData: userData.trim() !== '',
     installsAgent: isCloudConfig(userData) && user.some(wantsAgent),
-    // Rule [assumed]: what Talos' machine configuration says of a card wins over the network document.
+    // Rule [assumed]: the Talos machine configuration of a card overrides the network document.
     networks: ofMachine.length > 0 ? [...ofMachine, ...(declared ?? [])] : declared,
   };
 }
@@ -57,7 +57,7 @@ export function seedNetworkOf(seed: Seed, mac: string, index: number): SeedNetwo
   );
 }
 
-/** Rule [assumed]: cloud-init reads a document by its first line, and passes over one that does not say what it is. */
+/** Rule [assumed]: cloud-init identifies a document by its first line, and skips one without a known first line. */
 function isCloudConfig(text: string): boolean {
   return /^#cloud-config\s*$/m.test(text.split('\n', 1)[0] ?? '');
 }
@@ -141,7 +141,7 @@ function prefixOf(netmask: string | undefined): number | undefined {
 }
 
 function fieldsOf(value: unknown): Fields {
-  // Only looked at, field by field.
+  // Only read, field by field.
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
 

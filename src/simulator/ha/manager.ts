@@ -67,7 +67,7 @@ function advance(world: World, service: HaService): void {
   const requested = requestedState(options);
   switch (service.state) {
     case 'stopped':
-      // Rule [source HA Manager.pm next_state_stopped]: a request to stop what is stopped is forgotten.
+      // Rule [source HA Manager.pm next_state_stopped]: a request to stop a stopped VM is dropped.
       service.stopRequested = undefined;
       if (requested === 'started') enter(service, 'request_start');
       return;
@@ -82,13 +82,13 @@ function advance(world: World, service: HaService): void {
       return;
     case 'migrate':
       if (!service.result) return;
-      // Rule [source HA Manager.pm next_state_migrate_relocate]: a failure leaves it where it was.
+      // Rule [source HA Manager.pm next_state_migrate_relocate]: after a failure it stays on its node.
       if (service.result === 'success') service.node = service.target ?? service.node;
       service.target = undefined;
       enter(service, 'started');
       return;
     case 'error':
-      // Rule [source HA Manager.pm next_state_error]: only disabling leads out of it.
+      // Rule [source HA Manager.pm next_state_error]: only disabling clears it.
       if (requested !== 'disabled') return;
       service.failures = 0;
       enter(service, 'stopped');
@@ -120,7 +120,7 @@ function advanceStarted(service: HaService, options: Map<string, string>, reques
     service.failures = 0;
     service.isRunning = true;
   }
-  // Rule [source HA Manager.pm next_state_started]: a new order each time, so that what went down is started again.
+  // Rule [source HA Manager.pm next_state_started]: a new order each time, so that a stopped VM is started again.
   renew(service);
 }
 
@@ -141,7 +141,7 @@ function renew(service: HaService): void {
 export function isSettled(world: World): boolean {
   const { services, resources, commands, manager } = world.ha;
   if (commands.length > 0) return false;
-  // Rule [source HA CRM.pm can_get_active]: any resource wakes the manager for the first time, also an ignored one.
+  // Rule [source HA CRM.pm can_get_active]: any resource activates the manager for the first time, even an ignored one.
   if (resources.size > 0 && !manager?.isActive) return false;
   for (const [sid, options] of resources) {
     const isWanted = requestedState(options) !== 'ignored' && world.vms.has(Number(sid.slice('vm:'.length)));
@@ -187,14 +187,14 @@ export function agentRound(runtime: Runtime, node: string, onResult: () => void)
     service.working = order;
     void carryOut(runtime, service).then((result) => {
       service.working = undefined;
-      // Rule [source HA Manager.pm manage]: what was done for an order that has been replaced tells nothing.
+      // Rule [source HA Manager.pm manage]: the result of a replaced order is ignored.
       if (service.order === order) service.result = result;
       onResult();
     });
   }
 }
 
-/** Rule [source HA LRM.pm queue_resource_command]: an order is carried out once, but staying stopped is seen to always. */
+/** Rule [source HA LRM.pm queue_resource_command]: an order is executed once, but a stop is enforced permanently. */
 function isOrdered(service: HaService): boolean {
   return service.state === 'stopped' || (service.result === undefined && service.state !== 'request_start');
 }
@@ -202,7 +202,7 @@ function isOrdered(service: HaService): boolean {
 async function carryOut(runtime: Runtime, service: HaService): Promise<HaService['result']> {
   const { state } = service;
   if (state === 'error') return 'success';
-  // Rule [source HA LRM.pm exec_resource_agent]: what is no longer configured is left alone.
+  // Rule [source HA LRM.pm exec_resource_agent]: a service that is no longer configured is left alone.
   if (!runtime.world.ha.resources.has(service.sid)) return 'error';
   if (state === 'migrate') return (await migrate(runtime, service)) ? 'success' : 'error';
   const wantsRunning = state === 'started';
@@ -211,7 +211,7 @@ async function carryOut(runtime: Runtime, service: HaService): Promise<HaService
   return wantsRunning ? afterStart(runtime, service, isDone) : isDone ? 'success' : 'error';
 }
 
-/** Rule [source HA LRM.pm handle_service_exitcode]: the manager hears of a failed start when the tries are used up. */
+/** Rule [source HA LRM.pm handle_service_exitcode]: the manager learns of a failed start when the tries are used up. */
 function afterStart(runtime: Runtime, service: HaService, isDone: boolean): HaService['result'] {
   const options = runtime.world.ha.resources.get(service.sid);
   if (isDone || service.tries >= (options ? limitOf(options, 'max_restart') : 0)) {
@@ -226,7 +226,7 @@ function isUp(runtime: Runtime, service: HaService): boolean {
   return runtime.world.vms.get(service.vmid)?.process !== undefined;
 }
 
-/** Rule [observed 9.2.11]: the tasks are those of the VM's own switches, in the name of root@pam. */
+/** Rule [observed 9.2.11]: the tasks are those of the VM's power actions, in the name of root@pam. */
 async function start(runtime: Runtime, { node, vmid }: HaService): Promise<void> {
   const upid = runtime.tasks.fork(node, 'qmstart', String(vmid), TASK_OWNER, (task) =>
     startVm(runtime, { node, vmid, task }),
@@ -244,7 +244,10 @@ async function stop(runtime: Runtime, { node, vmid, stopSeconds }: HaService): P
   await runtime.tasks.ended(upid);
 }
 
-/** Rule [source HA Resources/PVEVM.pm migrate]: local disks are not taken along; it has moved if the old node has it no more. */
+/**
+ * Rule [source HA Resources/PVEVM.pm migrate]: local disks are not copied; it has moved if the old node no longer has
+ * it.
+ */
 async function migrate(runtime: Runtime, { node, vmid, target = node }: HaService): Promise<boolean> {
   const upid = runtime.tasks.fork(node, 'qmigrate', String(vmid), TASK_OWNER, (task) =>
     migrateVm(runtime, { node, vmid, target, task, withLocalDisks: false, targetStorageOf: (storage) => storage }),

@@ -38,7 +38,7 @@ export async function requestHaMigration(
   wakeHa(runtime);
 }
 
-/** Rule [recorded ha-create]: what is in error can be neither started nor stopped. */
+/** Rule [recorded ha-create]: a service in error state can be neither started nor stopped. */
 async function runTool(runtime: Runtime, sid: string, task: Task, command: string): Promise<void> {
   await task.sleep(TOOL_MS);
   const { resources, services } = runtime.world.ha;
@@ -51,7 +51,7 @@ async function runTool(runtime: Runtime, sid: string, task: Task, command: strin
   throw dieFault(`command 'ha-manager ${command}' failed: exit code 255`);
 }
 
-/** Rule [recorded ha-create]: created and managed in one go, started only if that was asked for too. */
+/** Rule [recorded ha-create]: created and managed in one step, started only if requested. */
 export async function addHaResource(runtime: Runtime, vmid: number, isStarted: boolean, task: Task): Promise<void> {
   task.log('Add as HA resource');
   await task.sleep(TOOL_MS);

@@ -9,7 +9,7 @@ export interface ServiceId {
   readonly name: string;
 }
 
-/** Rule [recorded ha-resources]: a bare number stands for the guest that has it, which must exist. */
+/** Rule [recorded ha-resources]: a bare number means the guest with that id, which must exist. */
 export function parseServiceId(world: World, text: string): ServiceId {
   if (/^\d+$/.test(text)) {
     if (!world.vms.has(Number(text))) {
@@ -42,7 +42,7 @@ export function isHaResource(world: World, vmid: number): boolean {
   return world.ha.resources.has(`vm:${vmid}`);
 }
 
-/** Rule [source HA Config.pm vm_is_ha_managed]: what is ignored behaves as if it were not managed. */
+/** Rule [source HA Config.pm vm_is_ha_managed]: an ignored resource behaves as if it were not managed. */
 export function isHaManaged(world: World, vmid: number): boolean {
   const options = world.ha.resources.get(`vm:${vmid}`);
   return options !== undefined && options.get('state') !== 'ignored';
@@ -50,7 +50,9 @@ export function isHaManaged(world: World, vmid: number): boolean {
 
 export type RequestedState = 'started' | 'stopped' | 'disabled' | 'ignored';
 
-/** Rule [source HA Config.pm read_and_check_resources_config]: nothing means started, and so does the old word for it. */
+/**
+ * Rule [source HA Config.pm read_and_check_resources_config]: the default is started, and so is the old name `enabled`.
+ */
 export function requestedState(options: ReadonlyMap<string, string>): RequestedState {
   const state = options.get('state') ?? 'started';
   return state === 'stopped' || state === 'disabled' || state === 'ignored' ? state : 'started';

@@ -140,7 +140,7 @@ class FileReader {
 
   write(chunk: Uint8Array): void {
     if (this.#isComplete) return;
-    // The boundary can lie across the border of two pieces: only that stretch is looked at in a copy.
+    // The boundary can span two pieces: only that part is copied and searched.
     const reach = this.#closing.length + 2;
     const seam = Buffer.concat([this.#pending, chunk.subarray(0, reach)]);
     if (this.#finishAt(seam, seam.indexOf(this.#closing))) return;

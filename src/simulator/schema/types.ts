@@ -79,8 +79,8 @@ export type RawParams = Readonly<Record<string, RawValue>>;
 
 /**
  * A value as handlers receive it: integers as numbers, booleans as 0 or 1, everything else as text. A `number` keeps
- * its text because the server stores it as written. `null` is a key that was sent without a value (JSON null, or a
- * form key without `=`): it passes validation like an absent one, but it is there.
+ * its text because the server stores it as written. `null` is a key that was sent without a value (JSON null, or a form
+ * key without `=`): it passes validation like an absent one, but it is present.
  */
 export type ParamValue = string | number | null | readonly (string | number)[];
 

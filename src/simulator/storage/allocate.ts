@@ -164,7 +164,7 @@ function refuseFormat(storage: Storage, format: VolumeFormat): void {
   }
 }
 
-/** Rule [assumed]: the words of the tools below Proxmox when a name is taken. */
+/** Rule [assumed]: the messages of the tools below Proxmox if a name is in use. */
 function alreadyExists(storage: Storage, name: string): string {
   if (storage.type === 'zfspool')
     return `zfs error: cannot create '${zfsPool(storage)}/${name}': dataset already exists`;
@@ -173,7 +173,7 @@ function alreadyExists(storage: Storage, name: string): string {
   return `lvcreate '${group}/${name}' error:   Logical Volume "${name}" already exists in volume group "${group}"`;
 }
 
-/** Rule [assumed]: the words of LVM and ZFS when there is no room. */
+/** Rule [assumed]: the messages of LVM and ZFS if there is no space. */
 function noSpace(storage: Storage, name: string, sizeBytes: number, freeBytes: number): string {
   if (storage.type === 'zfspool') return `zfs error: cannot create '${zfsPool(storage)}/${name}': out of space`;
   const group = volumeGroup(storage);
@@ -184,7 +184,7 @@ function noSpace(storage: Storage, name: string, sizeBytes: number, freeBytes: n
   );
 }
 
-/** Rule [assumed]: LVM announces what it did, ZFS and Ceph are silent. */
+/** Rule [assumed]: LVM reports its actions, ZFS and Ceph are silent. */
 function logCreation({ storage, log, ...allocation }: Allocation, name: string, sizeBytes: number): void {
   if (storage.type !== 'lvm' && storage.type !== 'lvmthin') return;
   if (sizeBytes !== allocation.sizeBytes) {

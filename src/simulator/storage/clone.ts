@@ -170,7 +170,10 @@ function isTaken(storage: Storage, node: string, parsed: ParsedVolumeName, file:
   return findImageFile(storage, node, parsed.vmid ?? 0, file) !== undefined;
 }
 
-/** Rule [source ST Storage/Plugin.pm create_base]; Rule [assumed]: elsewhere the tool that renames says it, in these words. */
+/**
+ * Rule [source ST Storage/Plugin.pm create_base]; Rule [assumed]: elsewhere the renaming tool reports it, with these
+ * messages.
+ */
 function takenBase(storage: Storage, file: string, baseFile: string, newName: string): string {
   if (storage.type === 'zfspool') {
     const pool = zfsPool(storage);
@@ -184,7 +187,8 @@ function missingImage(storage: Storage, name: string, parsed: ParsedVolumeName):
   switch (storage.type) {
     case 'rbd':
       return `rbd volume info on '${parsed.file}' failed`;
-    // Rule [source ST Storage/ZFSPoolPlugin.pm, LvmThinPlugin.pm create_base]: they rename without a look; the words are assumed.
+    // Rule [source ST Storage/ZFSPoolPlugin.pm, LvmThinPlugin.pm create_base]: they rename without a check; the
+    // messages are assumed.
     case 'zfspool':
       return `zfs error: cannot open '${zfsPool(storage)}/${parsed.file}': dataset does not exist`;
     case 'lvmthin': {

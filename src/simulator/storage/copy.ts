@@ -67,7 +67,7 @@ export async function copyVolume(runtime: Runtime, input: CopyInput): Promise<vo
       await board.reach(transfer, Math.min(toBytes, fullAtBytes), task?.signal);
       growth.record(Math.min(progressOf(transfer, dataBytes), fullAtBytes));
       if (task?.signal.aborted) throw failure(input, command, 'interrupted by signal');
-      // Rule [recorded clone-no-space]: names the first piece for which there was no room.
+      // Rule [recorded clone-no-space]: names the first piece for which there was no space.
       if (fullAtBytes < dataBytes && transfer.doneBytes >= fullAtBytes && growth.fullAt() <= fullAtBytes) {
         input.log(`qemu-img: error while writing at byte ${fullAtBytes}: No space left on device`);
         throw failure(input, command, 'exit code 1');
@@ -125,7 +125,7 @@ function commandOf(runtime: Runtime, input: CopyInput): string[] {
   return input.tool === 'dd' ? ddCommand(command) : convertCommand(command);
 }
 
-/** Rule [source QS QemuServer/QemuImage.pm convert]: `copy failed: ` stands before the command, except for `dd`. */
+/** Rule [source QS QemuServer/QemuImage.pm convert]: `copy failed: ` precedes the command, except for `dd`. */
 function failure(input: CopyInput, command: readonly string[], reason: string): Error {
   const error = commandFailure(command, reason);
   return input.tool === 'dd' ? error : dieFault(`copy failed: ${error.message.trimEnd()}`);

@@ -119,7 +119,7 @@ function refuseFormat(storage: Storage, volume: Volume, texts: { readonly file: 
   if (storage.type === 'lvm') throw dieFault(texts.lvm);
 }
 
-/** Rule [assumed]: the words of the tool that does not find the snapshot. */
+/** Rule [assumed]: the message of the tool that does not find the snapshot. */
 function missingSnapshot(storage: Storage, name: string, snapshot: string, option: '-a' | '-d'): Error {
   const path = volumePath(storage, name);
   switch (storage.type) {

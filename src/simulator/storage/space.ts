@@ -30,7 +30,7 @@ export function storageSpace(world: World, storage: Storage, node: string): Stor
   return { totalBytes: isPool ? usedBytes + availableBytes : filesystem.totalBytes, usedBytes, availableBytes };
 }
 
-/** Rule [recorded storage-define]: what is expected to be a mount point and is none is not active. */
+/** Rule [recorded storage-define]: a storage whose required mount point is missing is not active. */
 function isMounted(world: World, storage: Storage): boolean {
   const mountPoint = expectedMountPoint(storage);
   return mountPoint === undefined || isMountPoint(world, mountPoint);
@@ -89,7 +89,7 @@ export function activationFailure(storage: Storage): string {
 
 export type LogLine = (line: string) => void;
 
-/** Rule [source ST Storage/Plugin.pm cluster_lock_storage]: both kinds of lock are waited for 10 s. */
+/** Rule [source ST Storage/Plugin.pm cluster_lock_storage]: the wait for both kinds of lock is 10 s. */
 const WAIT_MS = 10_000;
 const CFS_RETRY_MS = 1000;
 
@@ -106,7 +106,10 @@ export async function withStorageLock<T>(
   }
 }
 
-/** Rule [recorded clone-parallel-different-ids]: who has to wait for the file lock says so, and ` OK` once he has it. */
+/**
+ * Rule [recorded clone-parallel-different-ids]: a worker that waits for the file lock logs that, and ` OK` once it has
+ * it.
+ */
 async function fileLock(
   runtime: Runtime,
   { storage, node, log }: { readonly storage: Storage; readonly node: string; readonly log: LogLine },

@@ -129,7 +129,8 @@ function isOption(rules: StorageTypeRules, key: string): boolean {
 
 /**
  * Rule [recorded storage-define]: `disable=0` is not written, every other boolean is. Rule [source ST Storage/Plugin.pm
- * encode_value]: an empty list is not written either, which lifts a restriction to nodes and brings the usual content back.
+ * encode_value]: an empty list is not written either, which lifts a restriction to nodes and restores the default
+ * content.
  */
 function withSettings(world: World, storage: Storage, settings: ReadonlyMap<string, string>): Storage {
   const rules = STORAGE_TYPES[storage.type];

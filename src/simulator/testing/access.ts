@@ -1,4 +1,4 @@
-/** For tests beside the code: a runtime over the recorded world, and calls in the name of any user. */
+/** For unit tests: a runtime over the recorded world, and calls in the name of any user. */
 import { silentLogger } from '../../base/log.ts';
 import { seededRandom } from '../../base/random.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
@@ -40,7 +40,7 @@ export function testCall(runtime: Runtime, authid: string): Call {
   };
 }
 
-/** A call to one handler has no API behind it. */
+/** A call to a single handler has no API. */
 export async function refuseRequest(method: string, path: string): Promise<never> {
   throw new Error(`${method} ${path}: ask a whole simulator`);
 }

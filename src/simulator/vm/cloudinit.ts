@@ -33,13 +33,14 @@ export function regenerateCloudInit(vm: Vm): void {
   saveConfig(vm, { ...draftOf(vm.config), cloudInit: undefined });
 }
 
-/** Rule [source QS QemuServer/Cloudinit.pm dump_cloudinit_config]: `cicustom` is not looked at. */
+/** Rule [source QS QemuServer/Cloudinit.pm dump_cloudinit_config]: `cicustom` is ignored. */
 export function dumpCloudInit(config: Config, vmid: number, type: DumpType, maskPassword: boolean): string {
   const isNoCloud = dataSourceOf(config) === 'nocloud';
   const network = () => (isNoCloud ? noCloudNetwork(config) : debianNetwork(config));
   if (type === 'user') return userData(config, vmid, maskPassword);
   if (type === 'network') return network();
-  // Rule [recorded cloudinit-keys]: the instance id is a hash of the other two, so a change makes the guest start afresh.
+  // Rule [recorded cloudinit-keys]: the instance id is a hash of the other two, so a change makes the guest a new
+  // instance.
   const instanceId = createHash('sha1')
     .update(`${userData(config, vmid, false)}${network()}`)
     .digest('hex');
@@ -47,7 +48,7 @@ export function dumpCloudInit(config: Config, vmid: number, type: DumpType, mask
   return `{\n     "uuid": "${instanceId}",\n     "network_config": { "content_path": "/content/0000" }\n}\n`;
 }
 
-/** Rule [source QS QemuServer/Cloudinit.pm get_cloudinit_format]: Windows understands only the config drive. */
+/** Rule [source QS QemuServer/Cloudinit.pm get_cloudinit_format]: Windows supports only the config drive. */
 function dataSourceOf(config: Config): string {
   return config.get('citype') ?? (isWindows(config.get('ostype')) ? 'configdrive2' : 'nocloud');
 }
@@ -90,7 +91,7 @@ interface Resolver {
 
 /**
  * Rule [recorded cloudinit-keys]: split at blanks only, so a list with commas becomes one useless address.
- * Rule [assumed]: where the VM says nothing, the resolv.conf of the host counts, and those of simulated hosts are empty.
+ * Rule [assumed]: by default the resolv.conf of the host counts, and simulated hosts have an empty one.
  */
 function resolverOf(config: Config): Resolver {
   const words = (key: string) => (config.get(key) ?? '').split(/\s+/).filter(Boolean);
@@ -126,7 +127,7 @@ function interfacesOf(config: Config): Interface[] {
 
 const IPCONFIG_FORMAT = formatOfKey('ipconfig0') as PropertyFormat; // ipconfig0 is a key of every version
 
-/** Rule [recorded cloudinit-keys]: a gateway next to DHCP makes the whole setting count for nothing. */
+/** Rule [recorded cloudinit-keys]: a gateway together with DHCP invalidates the whole setting. */
 function parseIpConfig(text: string): AddressConfig {
   const parsed = parseProperty(IPCONFIG_FORMAT, text);
   if (!parsed.ok) return {};
@@ -261,7 +262,7 @@ async function ensureVolume({ runtime, node, vmid, log }: ImageContext, drive: D
   if (findVolume(runtime.world, node, drive.file)) return;
   const { storage: storageId, name } = splitVolid(drive.file);
   const storage = storageConfig(runtime.world, storageId);
-  // Rule [recorded start-missing-volumes]: looking for the image is what fails first.
+  // Rule [recorded start-missing-volumes]: the check of the image fails first.
   if (isFileBased(storage)) log(`failed to stat '${volumePath(storage, name)}'`);
   const { file, format } = parseVolumeName(storage, name);
   const sizeKiB = CLOUD_INIT_SIZE_BYTES / 1024;

@@ -29,7 +29,7 @@ const DEPLOY_PRIVILEGES = [
   'VM.Config.Network',
   'VM.Config.Options',
   'VM.GuestAgent.Audit',
-  // Before 9.0, which passes over it; what it stands for is above.
+  // For releases before 9.0, later ones ignore it; its successors are above.
   'VM.Monitor',
   'VM.PowerMgmt',
 ];

@@ -104,7 +104,7 @@ interface Described {
 }
 
 function unwrapped(schema: unknown): Described {
-  let current = (schema ?? {}) as Described; // only looked at, field by field
+  let current = (schema ?? {}) as Described; // only read, field by field
   while (current.def?.innerType !== undefined) current = current.def.innerType as Described;
   return current;
 }

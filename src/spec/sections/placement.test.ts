@@ -46,12 +46,12 @@ vms:
 
   it.each([
     [
-      'node beside nodes',
+      'node together with nodes',
       `vms:\n  web: { ${VM}, node: pve1, nodes: [pve1] }`,
       /^4:\d+ "node" and "nodes" cannot be used together/,
     ],
     [
-      'placement beside node',
+      'placement together with node',
       `vms:\n  web: { ${VM}, node: pve1, placement: { spread: true } }`,
       /^4:\d+ "placement" says how to choose among several nodes, but "node" names one\.$/,
     ],

@@ -138,7 +138,7 @@ describe('the rules for templates', () => {
       '7:5 error UNKNOWN_FIELD: "instal" is not a field of a template. | Did you mean "install"?',
     ],
     [
-      'a mistyped key of its own',
+      'a mistyped key of install',
       `install: { timout: 5m }\n${CD}`,
       '7:16 error UNKNOWN_FIELD: "timout" is not a field of "install". | Did you mean "timeout"?',
     ],
@@ -257,7 +257,7 @@ describe('the rules for templates', () => {
     ],
     ['a device of the host', `machine: q35\npci: { hostpci0: { mapping: gpu, pcie: true } }\n${IMAGE}`],
     ['a range of ids on one node', `vmids: 9000-9009\n${IMAGE}`],
-    ['an empty drive beside an image', 'disks: { scsi0: { image: debian, storage: tank }, ide0: { iso: false } }'],
+    ['an empty drive next to an image', 'disks: { scsi0: { image: debian, storage: tank }, ide0: { iso: false } }'],
   ])('accept %s', (_, lines) => {
     expect(problemsOf(templateStack(`node: a\n${lines}`))).toEqual([]);
   });
@@ -312,7 +312,7 @@ describe('the rules for templates', () => {
   });
 });
 
-describe('templates beside VMs', () => {
+describe('templates together with VMs', () => {
   const beside = (template: string, vm: string) =>
     templateStack(`node: a\n${template}\n${IMAGE}`, `vms:\n  web: { node: a, clone: { template: 9000 }, ${vm} }\n`);
 

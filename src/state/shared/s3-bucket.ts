@@ -86,7 +86,7 @@ export class S3Bucket {
       condition === 'absent' ? { 'if-none-match': '*' } : { 'if-match': condition.ifMatch };
     const reply = await this.#send('PUT', key, text, header);
     if (reply.status === 200) return reply.headers.etag ?? (await this.get(key))?.etag;
-    // 409: another write to the same object was under way. 404: the object that should match is gone.
+    // 409: another write to the same object was in progress. 404: the object that should match is gone.
     const isRefused = reply.status === 412 || reply.status === 409 || (reply.status === 404 && !isNoBucket(reply));
     if (!isRefused) throw this.#failure('PUT', key, reply);
     const now = await this.get(key);

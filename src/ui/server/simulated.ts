@@ -1,6 +1,6 @@
 /**
- * The page of the simulator: its cluster as data, and what the page may do to it. Unlike the page of stacks it acts, because
- * nothing behind it is real.
+ * The page of the simulator: its cluster as data, and what the page may do to it. Unlike the page of stacks it acts,
+ * because nothing in it is real.
  */
 import { type PageServer, type Reply, type ServeDeps, serveRoutes } from './serve.ts';
 import type { GuestView, NodeView } from './source.ts';

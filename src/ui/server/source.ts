@@ -13,7 +13,7 @@ export interface StackEntry {
 export const VIEWS = ['cluster', 'plan', 'drift', 'outputs', 'doctor', 'runs'] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-/** Either what was asked for, or why there is none. */
+/** Either the requested data, or the reason why there is none. */
 export type Answer<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problems: readonly Pick<Diagnostic, 'code' | 'summary' | 'detail' | 'hint'>[] };

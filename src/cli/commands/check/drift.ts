@@ -14,7 +14,7 @@ export interface DriftOptions extends StackOptions {
   readonly exitCode?: boolean;
 }
 
-/** VMs that cannot be compared, such as one whose id another VM has by now, are reported, and all others compared. */
+/** Reports VMs that cannot be compared, such as one whose id now belongs to another VM, and compares all others. */
 export async function runDrift(options: DriftOptions, deps: CommandDeps): Promise<ExitCode> {
   const opened = await openStack(options, deps);
   const pve = await connect(opened, deps);

@@ -46,7 +46,7 @@ export class DemoScene {
     this.signal = stop.signal;
   }
 
-  /** How many clones the cluster was asked for. */
+  /** How many clones were requested. */
   get clones(): number {
     return [...this.#simulator.world.tasks.values()].filter(({ upid }) => upid.includes(':qmclone:')).length;
   }
@@ -102,7 +102,7 @@ export interface KilledRun {
 }
 
 const CLONES_BEFORE = 2;
-/** On the clock of the cluster: the copy is well under way, and far from done. */
+/** On the clock of the cluster: in the middle of the copy. */
 const INTO_CLONE_MS = 5_000;
 
 /** Kills the run in the middle of its third clone. */

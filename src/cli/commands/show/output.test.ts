@@ -28,7 +28,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** What a command prints, and what it says beside that. */
+/** The output and the messages of a command. */
 async function output(name?: string, options: OutputOptions = {}): Promise<{ text: string; said: Diagnostic[] }> {
   const lines: string[] = [];
   const said: Diagnostic[] = [];

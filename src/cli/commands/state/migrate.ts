@@ -98,7 +98,7 @@ async function assertFree(target: StateStore, place: string, lineage: string | u
   throw new ProxwrightError({
     code: 'ALREADY_EXISTS',
     where: { file: place },
-    detail: left ? `Another state was there, and was moved to ${left.movedTo}.` : 'There is a state already.',
+    detail: left ? `This store had another state, which was moved to ${left.movedTo}.` : 'There is a state already.',
     hint: left
       ? 'Name an empty place.'
       : 'Name an empty place. If that state is the one to use, only name its store in the stack file.',
@@ -117,7 +117,7 @@ function sameStore(place: string): ProxwrightError {
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: place },
-    detail: 'The state is there already.',
+    detail: 'The state is already in this store.',
     hint: `Name another store. The present one comes from "state" in the stack file or from ${STATE_VARIABLE}.`,
   });
 }

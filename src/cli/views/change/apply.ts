@@ -1,4 +1,6 @@
-/** What `apply` and `destroy` show beside live progress: the plan first, and at the end the result of every resource. */
+/**
+ * What `apply` and `destroy` show besides live progress: the plan first, and at the end the result of every resource.
+ */
 
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { OWN_LANGUAGE } from '../../../base/hint.ts';

@@ -129,7 +129,7 @@ function resultOf({ outcome, problem, tasks }: StepRecord, paint: Paint): string
   return paint('green', 'done');
 }
 
-/** The shape that programs read; it stays when the record behind it grows. */
+/** The stable format for programs, independent of the internal record. */
 function toJson({ resources, steps, notes, planned: _planned, requests: _requests, ...run }: RunRecord) {
   const step = ({ tasks, action, ...rest }: StepRecord) => ({
     ...rest,

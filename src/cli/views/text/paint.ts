@@ -55,7 +55,7 @@ export function paintFor(output: Output): Paint {
   return output.isTTY && output.columns ? Object.assign(paint, { width: output.columns }) : paint;
 }
 
-/** Turns marks into colours. Everything else must be free of control characters by now. */
+/** Turns marks into colours. Everything else must already be free of control characters. */
 export function coloured(text: string): string {
   if (!marks) return text;
   const { key, pattern } = marks;

@@ -1,7 +1,7 @@
 /** Prints a file from its tree: every node in its place, and between them only text without nodes. */
 import { type Body, childrenOf, type Expression, type Item, type Span } from '../syntax.ts';
 
-/** White space, comments, punctuation, names and operators: what stands between nodes. */
+/** White space, comments, punctuation, names and operators: the text between nodes. */
 const BETWEEN =
   /^(?:\s|\u{FEFF}|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\/|[[\]{}()=:,.?*~$%!<>&|+/"-]|[\p{ID_Start}_][\p{ID_Continue}-]*|\.\.\.|\d+)*$/u;
 

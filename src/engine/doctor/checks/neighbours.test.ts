@@ -28,7 +28,7 @@ describe('the check of other VMs', () => {
     expect(checkNeighbours(patient({ observed }))).toMatchObject([
       { verdict: 'warning', remedy: expect.stringContaining('proxwright import vm.web 700') },
     ]);
-    const own = { vmid: 700 } as never; // nothing else of a recorded VM is looked at
+    const own = { vmid: 700 } as never; // no other field of a recorded VM is used
     const state = { ...patient().state, vms: { 'vm.web': own } };
     expect(checkNeighbours(patient({ observed, state }))).toMatchObject([{ verdict: 'good' }]);
   });

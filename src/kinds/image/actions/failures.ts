@@ -76,7 +76,7 @@ export function hasEnded(error: unknown): boolean {
   return isOver(error) || isTaskLost(error);
 }
 
-/** Limits work of our own. The signal fires when the time for images is over, or the run is stopped. */
+/** Limits our own work. The signal fires when the time for images is over, or the run is stopped. */
 export async function bounded<T>(
   context: FileContext,
   what: string,

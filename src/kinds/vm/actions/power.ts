@@ -167,7 +167,7 @@ async function powerTask(context: ActionContext, vm: VmObserved, request: PowerR
   if (isOnlyFiled(result)) await untilPower(context, vm, request);
 }
 
-/** For a VM under HA, the task only files a request, which the HA manager carries out later. */
+/** For a VM under HA, the task only files a request, which the HA manager executes later. */
 export function isOnlyFiled(result: TaskResult | undefined): boolean {
   return result !== undefined && parseUpid(result.upid)?.type.startsWith('ha') === true;
 }

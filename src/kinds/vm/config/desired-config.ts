@@ -256,7 +256,7 @@ function desireSeed(desired: Collector, fields: VmFields, seed: SeedPlace, conte
   if (seed.displaced !== undefined) desired.add(seed.displaced, { kind: 'absent' }, []);
 }
 
-/** Fields of the stack that Proxwright writes into the cloud-init files, beside the custom ones. */
+/** Fields of the stack that Proxwright writes into the cloud-init files, in addition to the custom ones. */
 function fieldsInSeed(fields: VmFields, context: DesiredContext): DesiredField[] {
   const written = new Collector();
   for (const row of vmRows().filter(isCloudInit)) written.bind(row.family, fields, row, '');

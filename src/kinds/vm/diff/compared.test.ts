@@ -22,7 +22,7 @@ const vm = observedVm(
 );
 
 describe('the comparison of a VM with the file', () => {
-  it('lists every field beside its observed value, equal or not', () => {
+  it('lists every field with its observed value, equal or not', () => {
     const compared = comparedFields(desiredConfig(fields, {}), vm, undefined);
     expect(compared.map(({ path, desired, observed, equal }) => [path, desired, observed, equal])).toEqual(
       expect.arrayContaining([

@@ -17,7 +17,7 @@ export interface Difference {
   readonly path: string;
   /** Proxmox's key. */
   readonly key: string;
-  /** In the words of the file; null where nothing is set. */
+  /** In the syntax of the file; null if nothing is set. */
   readonly before: unknown;
   readonly after: unknown;
   /** Who changed it since the last apply. */

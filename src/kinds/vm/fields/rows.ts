@@ -19,7 +19,9 @@ export interface WireRow {
   readonly owner: string;
   /** Below its owner: `limits.read_mbps`. */
   readonly name: string;
-  /** Proxmox's key without the number of a slot; `drive` for a slot on any bus, `numa[n]` beside a key `numa`. */
+  /**
+   * Proxmox's key without the number of a slot; `drive` for a slot on any bus, `numa[n]`, because `numa` is also a key.
+   */
   readonly family: string;
   /** Sub-key of a property string; undefined where the field is the whole value. */
   readonly part: string | undefined;

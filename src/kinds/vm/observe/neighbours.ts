@@ -167,7 +167,7 @@ export function addressesOf(
       holders.set(key, [...known, { ...name, source, network: networkOfNic(slot, values) }]);
     }
     if (reported.has(vm.vmid)) continue;
-    // It may hold addresses beside those of ipconfig, or instead of them.
+    // It may hold addresses in addition to those of ipconfig, or instead of them.
     if (seed && !noted) unread.push({ ...name, why: `has its addresses in ${seed.file}, ${UNREADABLE}` });
     else if (claims.length === 0) silent.push(name);
   }

@@ -107,7 +107,7 @@ const scenesAndOrders = scenes.chain((scene) =>
 
 const nodesOf = ({ chosen }: Choices) => Object.fromEntries([...chosen].map(([address, { node }]) => [address, node]));
 
-/** The estate with every choice carried out. */
+/** The estate after every choice. */
 function carriedOut({ vms, estate }: Scene, { chosen }: Choices): PlacementLedger {
   const ledger = new PlacementLedger(estate);
   for (const vm of vms) {

@@ -38,7 +38,7 @@ export interface PlacementVm {
 }
 
 export type Site =
-  /** Bytes by storage, in the words of `rooms`. */
+  /** Bytes by storage, with the keys of `rooms`. */
   | { readonly ok: true; readonly storage: ReadonlyMap<string, number> }
   /** Sentences without the name of the node: `It is offline.` */
   | { readonly ok: false; readonly why: readonly string[] };

@@ -1,4 +1,4 @@
-/** Why a node was chosen, and what it has free before and after a plan, in words for people. */
+/** Why a node was chosen, and what it has free before and after a plan, for display. */
 import type { NodeRoom } from '../../change.ts';
 import { type PlacementLedger, type PlacementVm, printRoom } from './ledger.ts';
 

@@ -68,7 +68,7 @@ export function planExisting(
   const removed = removedSlots(diff.differences, desired);
   const observedVm: ObservedVm = { kind: 'present', vm: actual };
   const { destroyData = [] } = input;
-  // The mark is recorded: the file cannot have it beside `remove`.
+  // The mark is recorded: the file cannot have it together with `remove`.
   const keeping = { address: vm.address, vm, recorded, observedVm, destroyData, carried: carried?.slots };
   const kept = keptProblem(keeping, keptVolumes(keeping, removed), 'apply');
   if (kept) findings.problems.push(kept);

@@ -32,7 +32,7 @@ function whyAgain({ takenOverMacs }: VmPlanInput): string {
     : 'It was deleted outside Proxwright and is created again.';
 }
 
-/** Another VM may have the recorded id by now, so the id alone does not identify a VM. */
+/** Another VM may now have the recorded id, so the id alone does not identify a VM. */
 export function identityProblem(vm: ResolvedVm, recorded: VmRecord, observedVm: ObservedVm): Diagnostic | undefined {
   if (observedVm.kind === 'hidden') {
     return new ProxwrightError({

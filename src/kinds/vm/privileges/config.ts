@@ -150,7 +150,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
 const INSTEAD_OF_OTHERS =
   'Leave it out of the file and have root set it on the node (qm set), or on the template that is cloned: clones keep it.';
 
-/** For a key that is set or deleted; `paths` stand for the VM. */
+/** For a key that is set or deleted; `paths` are those of the VM. */
 function keyNeeds(key: string, paths: OneOf<AclPath>): Need[] {
   if (BY_VALUE.test(key)) return [];
   const cause = { key };

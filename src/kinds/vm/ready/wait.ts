@@ -48,7 +48,7 @@ const EARLY_PAUSE_SHARE = 0.055;
 const SIGN_SHARE = 0.04;
 const SHORTEST_SIGN_PAUSE_MS = 1_500;
 const LONGEST_SIGN_PAUSE_MS = 5_000;
-/** No node is asked for signs of life more often than this, however many VMs are waited for. */
+/** No node is asked for signs of life more often than this, however many VMs it has. */
 const FRESH_MS = 900;
 /** A guest may be up without having sent a packet, so its agent is asked after this long anyway. */
 const PATIENCE_MS = 10_000;

@@ -10,7 +10,7 @@ const ROUNDS = 5000;
 const SALT_LENGTH = 16;
 const DIGEST_BYTES = 64;
 
-/** What guests accept as a hash, and what is therefore passed on unchanged. */
+/** What guests accept as a hash: passed on unchanged. */
 const HASHED = /^\$(1|2[aby]|5|6|y)\$[^$]+\$.+/;
 
 export function passwordHash(password: string, saltSource: string): string {
@@ -48,7 +48,7 @@ function sha512(...parts: readonly Buffer[]): Buffer {
   return createHash('sha512').update(Buffer.concat(parts)).digest();
 }
 
-/** As many bytes as asked for, from as many copies as that takes. */
+/** Repeats the bytes up to the requested length. */
 function repeated(bytes: Buffer, length: number): Buffer {
   return Buffer.alloc(length, bytes);
 }

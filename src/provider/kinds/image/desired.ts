@@ -98,7 +98,7 @@ export function desiredImage(config: CtyObject): DesiredImage {
   };
 }
 
-/** An image of the host has no name of its own; messages use the name of its file. */
+/** An image of the host has no separate name; messages use the name of its file. */
 function nameOf(config: CtyObject): string {
   const text = (name: string) => (typeof config[name] === 'string' ? { [name]: config[name] } : {});
   const name = imageFileName({ ...text('url'), ...text('path'), ...text('file') });

@@ -79,8 +79,8 @@ export class KnownVms {
   }
 
   /**
-   * Whether an id that is taken now will be free at apply. A replacement that the user asked for shows only in a new VM with
-   * the same id and name.
+   * Whether an id that is taken now will be free at apply. A requested replacement shows only in a new VM with the same
+   * id and name.
    */
   willBeFree(vmid: number, name: string): boolean {
     return this.#leaving.has(vmid) || this.#known.get(vmid) === name;

@@ -122,7 +122,7 @@ export function isSwitchOff(upid: Upid): boolean {
   return OFF.test(parseUpid(upid)?.type ?? '');
 }
 
-/** Private state as far as it matters for this configuration: only a VM that may be restarted was being restarted. */
+/** The private state that matters for this configuration: only a VM that may be restarted was being restarted. */
 export function keptFor({ fields }: ResolvedVm, kept: VmPrivate): VmPrivate {
   if (fields.restart === 'when_needed') return kept;
   const { switchedOff: _, ...rest } = kept;

@@ -50,7 +50,7 @@ export const PASSWORD_WRITE_ONLY: Attribute = {
   writeOnly: true,
 };
 
-/** A stack file has `nodes` and `placement` beside it, so people look for them here: the text names what does the same. */
+/** A stack file has `nodes` and `placement` as well, so users look for them here: the text names the equivalent. */
 const NODE: Attribute = {
   type: { kind: 'value', type: 'string' },
   given: 'required',

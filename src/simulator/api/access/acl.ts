@@ -28,7 +28,9 @@ export const aclRoutes: Routes = {
   'DELETE /access/roles/{roleid}': deleteRole,
 };
 
-/** Rule [source AC API2/ACL.pm read_acl]: auditors see all of it, others the paths they could hand out rights on. */
+/**
+ * Rule [source AC API2/ACL.pm read_acl]: auditors see all of it, others the paths on which they could grant privileges.
+ */
 function readAcl(call: Call): unknown {
   const mayAudit = call.may('/access', ['Sys.Audit']);
   const entries: AclEntry[] = [];
@@ -101,8 +103,8 @@ function membersGiven(world: World, { params }: CallTo<'PUT /access/acl'>): { ki
 }
 
 /**
- * Rule [source AC API2/ACL.pm update_acl]: without Permissions.Modify one may only hand on what one has oneself, with
- * propagation only if one's own rights propagate.
+ * Rule [source AC API2/ACL.pm update_acl]: without Permissions.Modify a caller may grant only its own privileges, with
+ * propagation only if they propagate.
  */
 function assertMayHandOut(
   role: Role,
@@ -160,7 +162,7 @@ async function updateRole(call: CallTo<'PUT /access/roles/{roleid}'>): Promise<v
   });
 }
 
-/** Rule [recorded perm-roles]: the entries that grant it go with the role. */
+/** Rule [recorded perm-roles]: the entries that grant it are removed with the role. */
 async function deleteRole(call: CallTo<'DELETE /access/roles/{roleid}'>): Promise<void> {
   refuseBuiltIn(call, 'deleted');
   await changeUserConfig(call.runtime, 'delete role failed', () => {

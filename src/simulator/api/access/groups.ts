@@ -1,4 +1,4 @@
-/** /access/groups: users taken together. Membership is set through the users. */
+/** /access/groups: groups of users. Membership is set through the users. */
 import { removeAclEntries } from '../../access/acl.ts';
 import { changeUserConfig, storedField } from '../../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../../core/call.ts';

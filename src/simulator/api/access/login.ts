@@ -28,7 +28,7 @@ function createTicket(call: CallTo<'POST /access/ticket'>): unknown {
   const { realm, path, privs: privileges } = params;
   const userid = params.username + (realm ? `@${realm}` : '');
   const user = findUser(world, userid);
-  // Rule [recorded auth-ticket-csrf]: whatever is wrong, the answer is the same, so that users cannot be guessed.
+  // Rule [recorded auth-ticket-csrf]: every failure has the same answer, so that users cannot be guessed.
   if (!user || !isUsable(runtime, user) || !isProven(call, user)) throw authenticationFailure();
   const isVerification = path && privileges;
   if (isVerification && !holdsAll(world, userid, path, privileges)) throw authenticationFailure();
@@ -98,7 +98,7 @@ function capabilities(world: World, userid: string): Record<string, Record<strin
   const listed = [...aclNodes(aclTree(world.access))].map((node) => node.path);
   for (const path of new Set([...CAPABILITY_PATHS, ...listed])) {
     const top = /^\/(\w+)/.exec(path)?.[1] ?? 'dc';
-    // A pool's rights reach its guests and storages.
+    // Privileges on a pool apply to its guests and storages.
     const areas = top === 'pool' ? ['vms', 'storage'] : [top];
     for (const privilege of permissionsOn(world, userid, path).keys()) for (const area of areas) grant(area, privilege);
   }
@@ -128,11 +128,11 @@ function changePassword({ params, runtime, caller }: CallTo<'PUT /access/passwor
 function readPermissions(call: CallTo<'GET /access/permissions'>): Record<string, Record<string, number>> {
   const { caller, params, runtime } = call;
   const subject = params.userid ?? caller.authid;
-  // Rule [recorded perm-readonly-checks]: one's own tokens may be asked about, but a token may not ask about its owner.
+  // Rule [recorded perm-readonly-checks]: a user may query its own tokens, but a token may not query its owner.
   const isOwn = subject === caller.authid || parseTokenName(subject)?.userid === caller.authid;
   if (!isOwn) call.require('/access', ['Sys.Audit']);
   const path = params.path;
-  // Rule [recorded perm-readonly-checks]: a path asked for is echoed as sent, even with nothing on it.
+  // Rule [recorded perm-readonly-checks]: a requested path is echoed as sent, even if it has no privileges.
   if (path) return { [path]: Object.fromEntries(permissionsOn(runtime.world, subject, path)) };
   const result: Record<string, Record<string, number>> = {};
   for (const each of notablePaths(runtime.world)) {

@@ -25,7 +25,10 @@ export const userRoutes: Routes = {
 
 const DETAILS = ['firstname', 'lastname', 'email', 'comment', 'keys'] as const;
 
-/** Rule [source AC API2/User.pm index]: oneself, and the users of groups one may look after. A token is not its user. */
+/**
+ * Rule [source AC API2/User.pm index]: the caller, and the users of groups that the caller may manage. A token is not
+ * its user.
+ */
 function listUsers(call: CallTo<'GET /access/users'>): unknown {
   const { world } = call.runtime;
   const mayLookAfter = (path: string) => call.may(path, ['User.Modify', 'Sys.Audit'], { any: true });
@@ -125,7 +128,7 @@ function readTfa({ params, runtime }: CallTo<'GET /access/users/{userid}/tfa'>):
 
 /**
  * Rule [source AC AccessControl.pm parse_user_config]: an empty detail is as good as none, except that the mail address
- * shows as empty when something behind it in the line of user.cfg is set (recorded perm-tokens-users).
+ * shows as empty if a later value in the line of user.cfg is set (recorded perm-tokens-users).
  */
 function userData(user: User): Record<string, string | number> {
   const data: Record<string, string | number> = { enable: user.enable ? 1 : 0, expire: user.expire };

@@ -15,7 +15,7 @@ export const haRuleRoutes: Routes = {
   'GET /cluster/ha/rules/{rule}': readRule,
   'PUT /cluster/ha/rules/{rule}': updateRule,
   'DELETE /cluster/ha/rules/{rule}': (call) => {
-    // Rule [recorded ha-rules-node-affinity]: a rule that does not exist is gone already.
+    // Rule [recorded ha-rules-node-affinity]: deleting a missing rule succeeds.
     call.runtime.world.ha.rules.delete(call.params.rule);
     return null;
   },
@@ -40,7 +40,9 @@ function readRule(call: CallTo<'GET /cluster/ha/rules/{rule}'>): Record<string, 
   return ruleView(call.runtime, rule);
 }
 
-/** Rule [recorded ha-rules-node-affinity]: what is stored, the place in the file, and what makes the rule infeasible. */
+/**
+ * Rule [recorded ha-rules-node-affinity]: the stored options, the position in the file, and why the rule is infeasible.
+ */
 function ruleView(runtime: Runtime, rule: HaRule): Record<string, unknown> {
   const { world } = runtime;
   const complaints = complaintsAbout(world, world.ha.rules.values(), rule.id);
@@ -117,7 +119,9 @@ function updateRule(call: CallTo<'PUT /cluster/ha/rules/{rule}'>): null {
   return null;
 }
 
-/** Rule [source PC SectionConfig.pm check_value]: a value is one line; a creation looks before it takes the lock. */
+/**
+ * Rule [source PC SectionConfig.pm check_value]: a value is one line; a creation checks this before it takes the lock.
+ */
 const LINE_FEED = 'property contains a line feed';
 
 function hasLineFeed({ comment = '' }: RuleParams): boolean {

@@ -52,7 +52,7 @@ function serviceId(call: Call<{ readonly sid: string }>): ServiceId {
   return parseServiceId(call.runtime.world, call.params.sid);
 }
 
-/** Rule [recorded ha-resources]: what was given and nothing else; defaults are not filled in. */
+/** Rule [recorded ha-resources]: only the given options; defaults are not filled in. */
 function resourceView(call: Call, sid: string): Record<string, unknown> {
   const { world } = call.runtime;
   const options = world.ha.resources.get(sid);
@@ -69,7 +69,7 @@ function listResources(call: CallTo<'GET /cluster/ha/resources'>): Record<string
     .map((resource) => ({ ...resource, ...lostGroup(call, resource.group) }));
 }
 
-/** Rule [source HA API2/HA/Resources.pm index of 4.0.7]: the list complains about groups that do not exist. */
+/** Rule [source HA API2/HA/Resources.pm index of 4.0.7]: the list reports groups that do not exist. */
 function lostGroup(call: Call, group: unknown): Record<string, unknown> {
   if (typeof group !== 'string' || call.runtime.world.ha.groups.has(group)) return {};
   return { errors: { group: `group '${group}' does not exist` } };
@@ -104,7 +104,7 @@ function updateResource(call: CallTo<'PUT /cluster/ha/resources/{sid}'>): null {
   const unknown = deleted.find((key) => !RESOURCE_OPTIONS.includes(key));
   if (unknown !== undefined) throw updateFault(`no such option '${unknown}'`);
   for (const [key, value] of optionsOf(call.texts, RESOURCE_OPTIONS)) options.set(key, value);
-  // Rule [recorded ha-resources]: what is set and deleted in one request is gone.
+  // Rule [recorded ha-resources]: an option that is set and deleted in one request is deleted.
   for (const key of deleted) options.delete(key);
   wakeHa(call.runtime);
   return null;
@@ -132,12 +132,12 @@ function refuseGroup({ params, runtime }: Call<{ readonly group?: string }>): vo
   throw dieFault("invalid parameter 'group': ha groups have been migrated to rules");
 }
 
-/** Rule [source HA API2/HA/Resources.pm update of 4.0.7]: an update looks for the group, a creation does not. */
+/** Rule [source HA API2/HA/Resources.pm update of 4.0.7]: an update checks the group, a creation does not. */
 function assertGroup({ params: { group }, runtime }: Call<{ readonly group?: string }>): void {
   if (group && !runtime.world.ha.groups.has(group)) throw dieFault(`HA group '${group}' does not exist`);
 }
 
-/** Rule [recorded ha-create]: what is in error must be disabled before anything else. */
+/** Rule [recorded ha-create]: a service in error state must be disabled before anything else. */
 function assertNoError(call: Call<{ readonly state?: string }>, sid: string): void {
   const { services, resources } = call.runtime.world.ha;
   const isIgnored = resources.get(sid)?.get('state') === 'ignored';
@@ -153,7 +153,7 @@ function optionsOf(texts: ParamTexts, names: readonly string[]): Map<string, str
 
 type Entry = Record<string, unknown>;
 
-/** Rule [source HA API2/HA/Status.pm status]: a manager that never had anything to do is not mentioned. */
+/** Rule [source HA API2/HA/Status.pm status]: a manager that never had any work is not listed. */
 function managerEntries(call: Call): Entry[] {
   const { ha, entryNode } = call.runtime.world;
   const isArmed = ha.manager?.isActive === true && ha.resources.size + ha.services.size > 0;
@@ -186,7 +186,7 @@ function seen(call: Call, rounds: Rounds, what: string, node: string): Entry {
   return { node, timestamp, status: `${node} (${what}, ${localTime(timestamp)})` };
 }
 
-/** Rule [observed 9.2.11]: a node that has got its first service waits for its lock until its next round. */
+/** Rule [observed 9.2.11]: a node with its first service waits for its lock until its next round. */
 function agentText(call: Call, node: string, agent: Rounds): string {
   const hasWatchdog = isServerSince(call.runtime.world, '9.2');
   if (agent.isActive) return hasWatchdog ? 'active, watchdog active' : 'active';
@@ -274,7 +274,7 @@ const REQUIRED = new Set(['nodes']);
 const FLAGS = ['nofailback', 'restricted'];
 const GROUP_OPTIONS = ['nodes', 'comment', ...FLAGS];
 
-/** Rule [source HA API2/HA/Groups.pm]: each endpoint has its own words; a cluster of 9.0 and later has no groups. */
+/** Rule [source HA API2/HA/Groups.pm]: each endpoint has its own message; a cluster of 9.0 and later has no groups. */
 function untilRules<Params>(attempt: string, handler: Handler<Params>): Handler<Params> {
   return (call) => {
     if (!isServerSince(call.runtime.world, '9.0')) return handler(call);
@@ -318,7 +318,10 @@ function updateGroup(call: CallTo<'PUT /cluster/ha/groups/{group}'>): null {
   return null;
 }
 
-/** Rule [source HA API2/HA/Groups.pm delete of 4.0.7]: refused while a resource is in it; what is not there is gone already. */
+/**
+ * Rule [source HA API2/HA/Groups.pm delete of 4.0.7]: refused while a resource is in it; deleting a missing group
+ * succeeds.
+ */
 function deleteGroup(call: CallTo<'DELETE /cluster/ha/groups/{group}'>): null {
   const { groups, resources } = call.runtime.world.ha;
   const user = [...resources].find(([, options]) => options.get('group') === call.params.group);

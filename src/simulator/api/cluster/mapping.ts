@@ -50,7 +50,7 @@ function mappingView(mapping: ResourceMapping, kind: MappingKind): Record<string
   return { type: kind, map: [...mapping.map], ...Object.fromEntries(options) };
 }
 
-/** Rule [recorded perm-readonly-checks]: any of the mapping privileges opens an entry; the others are left out. */
+/** Rule [recorded perm-readonly-checks]: any of the mapping privileges shows an entry; other entries are left out. */
 function listMappings(call: CallTo<'GET /cluster/mapping/pci'>, kind: MappingKind): unknown[] {
   const checkNode = call.params['check-node'];
   if (checkNode !== undefined && checkNode !== 'localhost' && checkNode !== call.node) {
@@ -73,7 +73,7 @@ function checksKey(kind: MappingKind): string {
   return kind === 'usb' ? 'errors' : 'checks';
 }
 
-/** Rule [recorded mapping-pci]: whether the mapping fits the hardware of the node that is asked. */
+/** Rule [recorded mapping-pci]: whether the mapping matches the hardware of the queried node. */
 function checksOf(call: Call, kind: MappingKind, mapping: ResourceMapping): unknown[] {
   const node = call.runtime.world.nodes.get(call.node);
   const entries = mappingsOnNode(call.runtime.world, kind, mapping.id, call.node);
@@ -128,7 +128,9 @@ function updateMapping(call: Call<MappingUpdate>, kind: MappingKind): null {
   return null;
 }
 
-/** Rule [recorded config-virtiofs-dir-mapping]: the node that is asked must have the directory, and no node may come twice. */
+/**
+ * Rule [recorded config-virtiofs-dir-mapping]: the queried node must have the directory, and no node may appear twice.
+ */
 function assertDirectories(call: Call, map: readonly string[], prefix = ''): void {
   const entries = map.map(mappingEntry);
   for (const entry of entries) {
@@ -143,7 +145,7 @@ function assertDirectories(call: Call, map: readonly string[], prefix = ''): voi
   }
 }
 
-/** Rule [recorded ha-and-mappings-empty]: deleting what is not there is fine. */
+/** Rule [recorded ha-and-mappings-empty]: deleting a missing mapping succeeds. */
 function deleteMapping(call: Call<Id>, kind: MappingKind): null {
   mappingsOf(call, kind).delete(call.params.id);
   return null;

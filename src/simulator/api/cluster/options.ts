@@ -22,7 +22,7 @@ function readOptions(call: CallTo<'GET /cluster/options'>): Record<string, unkno
   const seesAll = call.may('/', ['Sys.Audit']);
   const shown = [...datacenter].filter(([key]) => seesAll || PUBLIC_KEYS.includes(key));
   return {
-    // Rule [recorded tags-datacenter-style]: these two are there even in an empty file.
+    // Rule [recorded tags-datacenter-style]: these two exist even in an empty file.
     ...(seesAll ? { description: '', mac_prefix: 'BC:24:11' } : {}),
     ...Object.fromEntries(shown.map(([key, value]) => [key, shownValue(key, value)])),
     'allowed-tags': allowedTags(call),

@@ -21,7 +21,7 @@ function listResources(call: CallTo<'GET /cluster/resources'>): ResourceEntry[] 
     ...pools.values(),
     ...(wants('node') ? nodeEntries(call, view) : []),
     ...(wants('storage') ? storageEntries(call, view) : []),
-    // Rule [recorded ha-and-mappings-empty]: the zone of local bridges is a `network`, which no filter asks for.
+    // Rule [recorded ha-and-mappings-empty]: the zone of local bridges is a `network`, which no filter matches.
     ...(type === undefined || type === 'sdn' ? networkEntries(call, type) : []),
   ];
 }
@@ -77,7 +77,7 @@ function containerEntries(call: Call): ResourceEntry[] {
     }));
 }
 
-/** Rule [source PM API2/Cluster.pm resources]: what the manager says, else what is asked of it. */
+/** Rule [source PM API2/Cluster.pm resources]: the manager's state, else the requested one. */
 function hastate(world: World, vmid: number): string | null | undefined {
   const options = world.ha.resources.get(`vm:${vmid}`);
   const service = world.ha.services.get(`vm:${vmid}`);

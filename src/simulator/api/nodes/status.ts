@@ -12,7 +12,7 @@ export const nodeRoutes: Routes = {
   'GET /nodes': listNodes,
   'GET /nodes/{node}/hardware/pci': listPciDevices,
   'GET /nodes/{node}/hardware/usb': () => [],
-  // Rule [source QS API2/Qemu/CPU.pm index]: whichever node is asked answers, for its own architecture; no user has custom
+  // Rule [source QS API2/Qemu/CPU.pm index]: the queried node answers, for its own architecture; no user has custom
   // models here, which only Sys.Audit on /nodes would show.
   'GET /nodes/{node}/capabilities/qemu/cpu': (call) => builtInModels(call.params.arch ?? 'x86_64'),
 };
@@ -24,7 +24,7 @@ const KERNEL = {
   machine: 'x86_64',
 };
 
-/** Rule [recorded perm-readonly-checks]: the fields; what stands in them depends on the host. */
+/** Rule [recorded perm-readonly-checks]: the fields; their values depend on the host. */
 function readStatus(call: Call): Record<string, unknown> {
   const { runtime } = call;
   const { world, clock } = runtime;
@@ -80,7 +80,7 @@ function listNodes(call: Call): unknown[] {
   }));
 }
 
-/** Rule [source PM API2/Hardware/PCI.pm pciscan]: memory, bridge and processor classes are hidden unless asked for. */
+/** Rule [source PM API2/Hardware/PCI.pm pciscan]: memory, bridge and processor classes are hidden unless requested. */
 const HIDDEN_CLASSES = ['05', '06', '0b'];
 
 function listPciDevices(call: CallTo<'GET /nodes/{node}/hardware/pci'>): unknown[] {

@@ -68,7 +68,7 @@ export function parseConfig(text: string): VmConfigFile {
     } else if (line.startsWith('#')) {
       description = `${description ?? ''}${decodeText(line.slice(1))}\n`;
     } else {
-      // Rule [recorded create-minimal]: `boot: ` with nothing behind it reads back as a single blank.
+      // Rule [recorded create-minimal]: `boot: ` without a value reads back as a single blank.
       const match = /^([a-z][a-z_-]*\d*):\s*(.+?)\s*$/.exec(line);
       if (!match) continue;
       const [, key = '', value = ''] = match;

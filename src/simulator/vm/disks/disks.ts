@@ -147,7 +147,7 @@ async function createVolume(
   // Rule [source QS API2/Qemu.pm create_disks]: a disk added to a template becomes a base volume at once.
   if (isTemplate(job.config)) volid = await convertToBase(job.runtime, { node: job.node, volid, log });
   volumes.push(volid);
-  // Rule [source QS API2/Qemu.pm create_disks]: the size shown is the one asked for, even where the storage rounds it up;
+  // Rule [source QS API2/Qemu.pm create_disks]: the shown size is the requested one, even if the storage rounds it up;
   // only that of an EFI disk is read from the volume.
   const sizeBytes = drive.key === 'efidisk0' ? volume.sizeBytes : sizeKiB * 1024;
   return announced(job, withOptions(drive, { format: undefined, size: printSize(sizeBytes) }, volid));
@@ -234,8 +234,8 @@ async function importDisk(
 }
 
 /**
- * A file of the host, which only root may name. Rule [source QS QemuServer/ImportDisk.pm do_import]: copied as it is, without
- * a look at who owns it. Rule [assumed]: simulated hosts have no files outside their storages.
+ * A file of the host, which only root may name. Rule [source QS QemuServer/ImportDisk.pm do_import]: copied as it is,
+ * whoever owns it. Rule [assumed]: simulated hosts have no files outside their storages.
  */
 async function importFile(
   job: DiskJob,
@@ -265,7 +265,10 @@ async function importFile(
   return withOptions(drive, { format: undefined, size: printSize(sizeBytes) }, volid);
 }
 
-/** Rule [source QS API2/Qemu.pm $import_from_volid]: size, kind, owner and feature are looked at before the owner is locked. */
+/**
+ * Rule [source QS API2/Qemu.pm $import_from_volid]: size, kind, owner and feature are checked before the owner is
+ * locked.
+ */
 async function importVolume(
   job: DiskJob,
   drive: Drive,

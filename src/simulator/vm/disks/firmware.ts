@@ -3,7 +3,7 @@ import type { Instant } from '../../../base/clock.ts';
 import type { QemuProcess } from '../../world/world.ts';
 import { type Drive, withOptions } from './drive.ts';
 
-/** Rule [recorded disk-efi-tpm]: 528 KiB for the 4m store, 128 KiB for the legacy one, whatever size was asked for. */
+/** Rule [recorded disk-efi-tpm]: 528 KiB for the 4m store, 128 KiB for the legacy one, whatever size was requested. */
 const SIZE_4M_BYTES = 540_672;
 const SIZE_LEGACY_BYTES = 131_072;
 

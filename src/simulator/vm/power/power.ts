@@ -122,7 +122,7 @@ export async function rebootVm(runtime: Runtime, request: StopRequest): Promise<
   });
 }
 
-/** Rule [recorded run-start-stop]: stopping what is stopped is fine. */
+/** Rule [recorded run-start-stop]: stopping a stopped VM succeeds. */
 async function endVm(runtime: Runtime, request: StopRequest, how: 'quit' | 'shutdown'): Promise<void> {
   const { node, vmid, task } = request;
   await withVmLock(runtime, node, vmid, { task }, async () => {
@@ -147,7 +147,7 @@ async function endProcessOf(runtime: Runtime, vm: Vm, request: StopRequest, how:
     quit(runtime, vm, process);
     await isGoneWithin(vm, process, 10, task);
   }
-  // Rule [source QS QemuServer.pm vm_stop_cleanup]: an end that the API asked for makes pending changes real.
+  // Rule [source QS QemuServer.pm vm_stop_cleanup]: a stop through the API applies pending changes.
   await applyPending(runtime, vm, (line) => task.log(line));
 }
 
@@ -200,9 +200,9 @@ export function endProcess(runtime: Runtime, vm: Vm, process: QemuProcess): void
 }
 
 /**
- * Rule [source QS CLI/qm.pm cleanup]: after every end the server cleans up in a process of its own. It waits for the lock;
- * if the VM runs again by then it keeps the lock up to 30 s, waiting for an end that does not come. That is why `stop`,
- * at once `start`, then anything else may fail with a lock time-out.
+ * Rule [source QS CLI/qm.pm cleanup]: after every stop the server cleans up in a separate process. It waits for the
+ * lock; if the VM runs again then, it keeps the lock for up to 30 s, waiting for a stop that does not come. That is why
+ * `stop`, immediately `start`, then any other request may fail with a lock timeout.
  */
 async function cleanUp(runtime: Runtime, vm: Vm): Promise<void> {
   await runtime.clock.sleep(randomInteger(runtime.random, 60, 250));
@@ -214,7 +214,7 @@ async function cleanUp(runtime: Runtime, vm: Vm): Promise<void> {
       await runtime.clock.sleep(SECOND_MS);
     return !vm.process && rebootRequests.delete(vm);
   }).catch(() => false);
-  // Rule [recorded run-shutdown-timeout]: the restart is a task of root@pam, whichever user asked for the reboot.
+  // Rule [recorded run-shutdown-timeout]: the restart is a task of root@pam, whichever user requested the reboot.
   if (mustRestart && isThere()) {
     runtime.tasks.fork(node, 'qmstart', String(vmid), 'root@pam', (task) => startVm(runtime, { node, vmid, task }));
   }

@@ -17,7 +17,8 @@ export function newQemuProcess(
     qmpStatus: 'running',
     launched: new Map(vm.config.current),
     guestBootedAt: start.startedAt,
-    // Rule [assumed]: the agent is there as long as the disc says so; without the disc it is unknown whether one was installed.
+    // Rule [assumed]: the agent exists as long as the disc says so; without the disc it is unknown whether one was
+    // installed.
     guest: guest && seed?.installsAgent ? withInstalledAgent(guest) : guest,
     seed,
     executions: new Map(),

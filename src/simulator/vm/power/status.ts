@@ -18,7 +18,7 @@ export function vmStatus(runtime: Runtime, vm: Vm, now: Instant = runtime.clock.
   const { process } = vm;
   const { maxmem, maxdisk, balloon, hasSerial } = configFacts(config);
   const memhost = usedBytes(vm);
-  // Rule [source QS QemuServer.pm vmstatus of 9.0.9]: what the host sees of a guest is told since 9.0.
+  // Rule [source QS QemuServer.pm vmstatus of 9.0.9]: the host's view of a guest is reported since 9.0.
   const hasHostView = isServerSince(runtime.world, '9.0');
   const status: VmStatus = {
     vmid: vm.vmid,
@@ -48,7 +48,10 @@ export function vmStatus(runtime: Runtime, vm: Vm, now: Instant = runtime.clock.
   return status;
 }
 
-/** Rule [source QS QemuServer.pm vmstatus]: with `full`, QEMU itself is asked; a stopped VM's state repeats its status. */
+/**
+ * Rule [source QS QemuServer.pm vmstatus]: with `full`, QEMU itself is queried; a stopped VM's state repeats its
+ * status.
+ */
 export function fullVmStatus(runtime: Runtime, vm: Vm): VmStatus {
   const status: VmStatus = { ...vmStatus(runtime, vm), qmpstatus: vm.process?.qmpStatus ?? 'stopped' };
   const { nics } = configFacts(vm.config.current);
@@ -76,13 +79,13 @@ export function currentVmStatus(runtime: Runtime, vm: Vm): VmStatus {
   return status;
 }
 
-/** Rule [recorded ha-create]: what the manager has not looked at yet has no state. */
+/** Rule [recorded ha-create]: a VM that the manager has not processed yet has no state. */
 function haStatus({ world }: Runtime, vm: Vm): Record<string, unknown> {
   if (!isHaManaged(world, vm.vmid)) return { managed: 0 };
   return { managed: 1, state: world.ha.services.get(`vm:${vm.vmid}`)?.state ?? null };
 }
 
-/** Rule [recorded start-no-kvm]: a VM without a name is called after its id. */
+/** Rule [recorded start-no-kvm]: a VM without a name is named after its id. */
 export function vmName(vm: Vm): string {
   return vm.config.current.get('name') || `VM ${vm.vmid}`;
 }

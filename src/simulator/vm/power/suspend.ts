@@ -28,7 +28,7 @@ export async function pauseVm(runtime: Runtime, request: PowerRequest): Promise<
   });
 }
 
-/** Rule [source QS QemuServer/RunState.pm vm_resume]: resuming what runs is fine. */
+/** Rule [source QS QemuServer/RunState.pm vm_resume]: resuming a running VM succeeds. */
 export async function resumeVm(runtime: Runtime, request: PowerRequest): Promise<void> {
   const { node, vmid, task } = request;
   await withVmLock(runtime, node, vmid, { task }, () => {

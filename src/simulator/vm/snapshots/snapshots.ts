@@ -113,7 +113,7 @@ function onlineMethod(runtime: Runtime, drive: Drive): 'internal' | 'external' |
   return usesVolumeChain(storage) ? 'external' : 'internal';
 }
 
-/** Rule [source QS API2/Qemu.pm delsnapshot]: with `force` not even a migration in progress is waited for. */
+/** Rule [source QS API2/Qemu.pm delsnapshot]: with `force` it does not even wait for a running migration. */
 export async function deleteSnapshot(job: SnapshotJob, force: boolean): Promise<void> {
   if (force) return removeSnapshot(job, { force });
   const release = await acquireMigrationLock(job);

@@ -60,7 +60,7 @@ export function sectionOf(draft: ConfigDraft, name: string): MutableSection {
   return section;
 }
 
-/** Rule [source GC GuestHelpers.pm guest_migration_lock]: keeps migration and replication away, 10 s of patience. */
+/** Rule [source GC GuestHelpers.pm guest_migration_lock]: keeps migration and replication away, with a wait of 10 s. */
 const MIGRATION_LOCK_WAIT_MS = 10_000;
 
 export function migrationLockFile(job: SnapshotJob): string {
@@ -165,7 +165,7 @@ export async function quiesce(
   const { runtime, node, task } = job;
   if (state === undefined) return freezeOrSay(job, vm, process);
   const device = [...process.launched.keys()].find((key) => /^hostpci\d+$/.test(key));
-  // Rule [assumed]: QEMU saves the state of no device of the host, and says so when it is asked to.
+  // Rule [assumed]: QEMU cannot save the state of host devices, and fails with this message.
   if (device !== undefined) {
     throw dieFault(
       `VM ${vm.vmid} qmp command 'savevm-start' failed - State blocked by non-migratable device '${device}'`,

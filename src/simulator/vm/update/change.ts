@@ -1,4 +1,4 @@
-/** One key to add or change: checked by its kind, completed, and put into [PENDING]. */
+/** One key to add or change: checked by its kind, completed, and added to [PENDING]. */
 import { printTags } from '../../../pve/wire/index.ts';
 import { checkDevicePermission, checkFormerBridgeAccess } from '../../access/device-checks.ts';
 import { checkDrivePermission, checkTagPermissions } from '../../access/vm-checks.ts';
@@ -21,8 +21,8 @@ export async function stageChange(update: Update, vm: Vm, key: string, value: st
   update.modified.add(key);
   const draft = draftOf(vm.config);
   if (draft.pending.get(key) !== undefined && draft.pending.get(key) === value) return;
-  // Rule [recorded json-vs-form-values]: JSON null arrives as an undefined value, which the type check at writing refuses;
-  // only the description is not checked there and simply stays.
+  // Rule [recorded json-vs-form-values]: JSON null arrives as an undefined value, which the type check at writing
+  // refuses; only the description is not checked there and stays.
   if (value === null && key === 'description') return;
   if (value === null) throw dieFault(`unable to parse value of '${key}' - got undefined value`);
   if (isDriveKey(key)) await stageDrive(update, vm, draft, key, value);

@@ -15,7 +15,7 @@ export async function stageDelete(update: Update, vm: Vm, key: string): Promise<
   const draft = draftOf(vm.config);
   const value = draft.current.get(key) ?? draft.pending.get(key);
   if (value === undefined) {
-    // Rule [source QS API2/Qemu.pm $update_vm_api]: what is not there is a line in the log, not an error.
+    // Rule [source QS API2/Qemu.pm $update_vm_api]: a missing key is a line in the log, not an error.
     context.log(`cannot delete '${key}' - not set in current configuration!`);
     update.modified.delete(key);
     return;

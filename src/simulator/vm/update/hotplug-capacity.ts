@@ -10,7 +10,7 @@ import { dieFault, paramFault } from '../../http/response.ts';
 import { memoryMiB } from '../machine.ts';
 import { guestHelps, type HotplugJob } from './hotplug-devices.ts';
 
-/** Rule [source QS QemuServer.pm qemu_cpu_hotplug]: without a number all of them run; taking one away needs the guest. */
+/** Rule [source QS QemuServer.pm qemu_cpu_hotplug]: without a number all of them run; removing one needs the guest. */
 export async function changeCpus(job: HotplugJob, value: string | undefined): Promise<void> {
   const { current } = job.draft;
   const most = Number(current.get('sockets') ?? 1) * Number(current.get('cores') ?? 1);
@@ -35,8 +35,8 @@ const UNPLUG_STEP_MS = 3_000;
 const UNPLUG_STEPS = 7;
 
 /**
- * Rule [source QS QemuServer/Memory.pm qemu_memory_hotplug]: memory comes in modules of growing size, so one gets at least
- * what was asked for when adding, and at most that when removing. Answers the value to store.
+ * Rule [source QS QemuServer/Memory.pm qemu_memory_hotplug]: memory comes in modules of growing size, so an addition
+ * gives at least the requested size, and a removal leaves at most that. Returns the value to store.
  */
 export async function changeMemory(job: HotplugJob, value: string | undefined): Promise<string | undefined> {
   const { current } = job.draft;

@@ -43,7 +43,7 @@ export function hookTimeoutMs({ timeout }: Pick<NonNullable<HookFields['before_s
   return timeout ?? DEFAULT_TIMEOUT_MS;
 }
 
-/** What `${…}` can stand for in an argument: known when the hook runs, not when the file is read. */
+/** The variables `${…}` in an argument: known when the hook runs, not when the file is read. */
 export const HOOK_NAMES = ['name', 'address', 'vmid', 'node', 'group', 'resource'] as const;
 export type HookName = (typeof HOOK_NAMES)[number];
 

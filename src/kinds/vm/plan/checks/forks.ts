@@ -1,7 +1,7 @@
 /**
- * Two copies of one stack: two states, on two machines or in two directories, that both manage it. Each of them creates its own
- * VMs and finds its own plan empty. The lineage in a VM's ownership line shows it: a VM of this stack that another state made,
- * beside one of ours or in its place, stops the plan. Pure.
+ * Two copies of one stack: two states, on two machines or in two directories, that both manage it. Each of them creates
+ * its own VMs and finds its own plan empty. The lineage in a VM's ownership line shows it: a VM of this stack that
+ * another state created, in addition to ours or instead of it, stops the plan. Pure.
  */
 import type { Address } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';

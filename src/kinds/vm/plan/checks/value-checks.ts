@@ -41,7 +41,7 @@ function fieldsOfNewerReleases(vm: ResolvedVm, desired: DesiredConfig, version: 
   });
 }
 
-/** An option beside a value that it does not fit. */
+/** An option that conflicts with another value. */
 interface Misfit {
   readonly field: string;
   /** Completes "Proxmox would refuse it: …". `set`: the value in the file. */

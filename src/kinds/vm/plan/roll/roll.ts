@@ -115,7 +115,7 @@ function broughtBack(vm: ResolvedVm, plan: ResourcePlan, { stack }: RollContext)
     change: isIdle
       ? { ...change, kind: 'update', reason: 'An earlier run made it unavailable and did not finish.' }
       : change,
-    // The old VM goes only when the new one is ready.
+    // The old VM is destroyed only when the new one is ready.
     steps:
       last && isEndOfOld(last)
         ? chained([...plan.steps.slice(0, -1), wait, last], [wait, last])

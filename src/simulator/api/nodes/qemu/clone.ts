@@ -64,14 +64,14 @@ async function runClone(call: Call, request: CloneRequest, task: Task): Promise<
   const { runtime, node } = call;
   const { newid, vmid } = request;
   task.record.target = newid;
-  // Rule [source QS API2/Qemu.pm clone_vm of 9.1.5]: before 9.2 the log does not say what it is about.
+  // Rule [source QS API2/Qemu.pm clone_vm of 9.1.5]: before 9.2 the log does not name the VMs.
   if (isServerSince(runtime.world, '9.2')) task.log(`creating a clone of VM ${vmid} with ID ${newid}`);
   completeConfig(call, request, plan);
-  // Rule [source PC File.pm file_set_contents]: an id in use on another node shows only when the file is renamed.
+  // Rule [source PC File.pm file_set_contents]: an id in use on another node is noticed only when the file is renamed.
   if (runtime.world.vms.has(newid) || runtime.world.containers.has(newid)) {
     throw dieFault(`close (rename) atomic file '/etc/pve/nodes/${node}/qemu-server/${newid}.conf' failed: File exists`);
   }
-  // Rule [recorded clone-full-during]: at first the target is only a comment and a lock.
+  // Rule [recorded clone-full-during]: at first the target has only a comment and a lock.
   const vm = createVm(runtime, node, newid, parseConfig('# qmclone temporary file\nlock: clone\n'));
   const created: string[] = [];
   const jobs: MirrorJobs = new Set();
@@ -131,7 +131,9 @@ async function copyDrives({ call, request, plan, vm, task, created, jobs }: Copy
   if (request.pool !== undefined) await addVmToPool(runtime, vm.vmid, request.pool);
 }
 
-/** Rule [source QS API2/Qemu.pm clone_vm]: all volumes are looked for before the first is copied; cloud-init needs none. */
+/**
+ * Rule [source QS API2/Qemu.pm clone_vm]: all volumes are checked before the first is copied; cloud-init needs none.
+ */
 function activateVolumes(call: Call, drives: ClonePlan['drives']): void {
   const { world } = call.runtime;
   for (const { drive } of drives) {
@@ -171,7 +173,7 @@ async function cleanUp(call: Call, newid: number, created: readonly string[], ta
   call.runtime.world.vms.delete(newid);
 }
 
-/** Rule [recorded clone-linked]: new uuid and generation id, never a template, a name in any case. */
+/** Rule [recorded clone-linked]: new uuid and generation id, never a template, always a name. */
 function completeConfig(call: Call, request: CloneRequest, plan: ClonePlan): void {
   const { config, source } = plan;
   const { random } = call.runtime;

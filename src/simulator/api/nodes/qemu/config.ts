@@ -36,7 +36,7 @@ type ConfigCall = CallTo<'POST /nodes/{node}/qemu/{vmid}/config'>;
 
 const PASSWORD_MASK = '**********';
 
-/** Rule [source QS API2/Qemu.pm vm_config]: what contradicts itself is refused before the VM is looked for. */
+/** Rule [source QS API2/Qemu.pm vm_config]: contradictory parameters are refused before the VM is checked. */
 function getConfig(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/config'>): Record<string, string | number> {
   const { snapshot, current = false } = call.params;
   if (snapshot && current) {
@@ -85,8 +85,8 @@ function getPending(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/pending'>): Pend
     if (!current.has(key))
       entries.push({ key, pending: key === 'cipassword' ? `${PASSWORD_MASK} ` : wireValue(key, value) });
   }
-  // Rule [source GC GuestHelpers.pm config_with_pending_array]: deletions of what is not set always look forced, and come
-  // as an entry of their own next to a pending value.
+  // Rule [source GC GuestHelpers.pm config_with_pending_array]: deletions of unset keys always look forced, and are a
+  // separate entry next to a pending value.
   for (const key of pendingDeletes.keys()) if (!current.has(key)) entries.push({ key, delete: 2 });
   return entries;
 }
@@ -130,7 +130,7 @@ async function answerFor(call: ConfigCall, request: UpdateRequest, upid: string)
   return delaySeconds === undefined ? upid : waitBriefly(call, request.vmid, upid, delaySeconds);
 }
 
-/** Rule [source QS API2/Qemu.pm $update_vm_api]: null if it ended well in time, its failure as 500, else the UPID. */
+/** Rule [source QS API2/Qemu.pm $update_vm_api]: null if it succeeded in time, its failure as 500, else the UPID. */
 async function waitBriefly(call: Call, vmid: number, upid: string, delaySeconds: number): Promise<string | null> {
   const end = call.runtime.clock.now() + delaySeconds * 1000;
   while (call.runtime.tasks.isRunning(upid) && call.runtime.clock.now() < end) await call.runtime.clock.sleep(50);
@@ -140,7 +140,7 @@ async function waitBriefly(call: Call, vmid: number, upid: string, delaySeconds:
   throw dieFault(`failed to update VM ${vmid}: ${status}`);
 }
 
-/** Rule [source QS API2/Qemu.pm unlink]: nothing but `delete` under another name. */
+/** Rule [source QS API2/Qemu.pm unlink]: the same as `delete`. */
 async function unlink(call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/unlink'>): Promise<null> {
   const { idlist, ...params } = call.params;
   const { idlist: _, ...texts } = call.texts;
@@ -218,8 +218,8 @@ function completeValues(call: Call, values: Map<string, string>): void {
 }
 
 /**
- * Rule [source GC GuestHelpers.pm check_hookscript]: an update looks for the script, a create does not.
- * Rule [assumed]: every snippet that is there may be executed.
+ * Rule [source GC GuestHelpers.pm check_hookscript]: an update checks the script, a create does not. Rule [assumed]:
+ * every existing snippet is executable.
  */
 function checkHookScript(call: Call, volid: string): void {
   const { world } = call.runtime;

@@ -67,7 +67,7 @@ async function create(call: CreateCall): Promise<string> {
       await withVmLock(call.runtime, call.node, vmid, { waitMs: 1000, task }, () => fill(call, creation, task, prefix));
     } catch (error) {
       unlessKilled(task);
-      // Rule [recorded create-invalid-storage]: whatever fails, the reserved configuration goes.
+      // Rule [recorded create-invalid-storage]: any failure removes the reserved configuration.
       call.runtime.world.vms.delete(vmid);
       throw error;
     }
@@ -92,7 +92,7 @@ function prepare(call: CreateCall): Creation {
   if (storage !== undefined) call.require(`/storage/${storage}`, ['Datastore.AllocateSpace']);
   const isHaManaged = params['ha-managed'] ?? false;
   if (isHaManaged) call.require('/', ['Sys.Console']);
-  // Rule [source QS API2/Qemu.pm create_vm of 9.1.9]: before 9.2 starting it needs no privilege of its own.
+  // Rule [source QS API2/Qemu.pm create_vm of 9.1.9]: before 9.2 starting it needs no separate privilege.
   if (start && isServerSince(call.runtime.world, '9.2')) checkVmPermission(call, vmid, pool, ['VM.PowerMgmt']);
   const mayAllocate =
     call.may(`/vms/${vmid}`, ['VM.Allocate']) || (pool !== undefined && call.may(`/pool/${pool}`, ['VM.Allocate']));
@@ -178,7 +178,7 @@ async function fill(call: Call, creation: Creation, task: Task, prefix: string):
   if (pool !== undefined) await addVmToPool(runtime, vmid, pool);
 }
 
-/** Rule [recorded create-minimal]: what the server adds by itself. */
+/** Rule [recorded create-minimal]: what the server adds. */
 function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<string, string>, task: Task): void {
   const { runtime } = call;
   if (isFalse(config.get('boot'))) config.set('boot', printBootOrder(defaultBootOrder(config)));
@@ -203,7 +203,7 @@ function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<st
   if (tags !== undefined && isServerSince(runtime.world, '9.2.4')) {
     config.set('tags', printTags(uniqueTags(runtime.world, tags)));
   }
-  // Rule [source QS QemuServer.pm write_vm_config]: a JSON null is found out when the file is written.
+  // Rule [source QS QemuServer.pm write_vm_config]: a JSON null is noticed when the file is written.
   const [missing] = creation.nullKeys;
   if (missing !== undefined) throw dieFault(`unable to parse value of '${missing}' - got undefined value`);
   const draft = draftOf(vm.config);
@@ -215,8 +215,8 @@ function completeAndWrite(call: Call, creation: Creation, vm: Vm, config: Map<st
 const NESTED_FORK_MS = 40;
 
 /**
- * Rule [source QS API2/Qemu.pm create_vm]: the start is a task of its own, which the creation does not wait for.
- * Rule [recorded create-start-template-flags]: so the creation is OK whatever becomes of the start.
+ * Rule [source QS API2/Qemu.pm create_vm]: the start is a separate task, which the creation does not wait for.
+ * Rule [recorded create-start-template-flags]: so the creation is OK whatever the result of the start.
  */
 async function autostart(call: Call, vmid: number, task: Task): Promise<void> {
   task.log('Execute autostart');

@@ -43,7 +43,7 @@ function destroy(call: DestroyCall): string {
 function earlyChecks(call: DestroyCall, vmid: number): Vm {
   const vm = loadVm(call.runtime.world, call.node, vmid);
   checkProtection(vm.config.current, `can't remove VM ${vmid}`);
-  // Rule [recorded ha-resources]: the HA manager would miss it.
+  // Rule [recorded ha-resources]: the HA manager still manages it.
   if (isHaResource(call.runtime.world, vmid) && !call.params.purge) {
     throw dieFault(`unable to remove VM ${vmid} - used in HA resources and purge parameter not set.`);
   }
@@ -83,7 +83,7 @@ async function runDestroy(call: DestroyCall, vm: Vm, task: Task): Promise<void> 
 
 /**
  * Rule [source QS QemuServer.pm destroy_vm]: drives and saved state of the configuration, the saved states of all
- * snapshots, then pending drives. CDs and devices of the host are not ours to remove.
+ * snapshots, then pending drives. CDs and devices of the host are not removed.
  */
 function referencedVolumes({ current, pending, snapshots }: VmConfigFile): Drive[] {
   const states = (section: ReadonlyMap<string, string>) => {
@@ -109,7 +109,7 @@ function isOwned(call: Call, vmid: number, volid: string, task: Task): boolean {
   }
 }
 
-/** Rule [recorded delete-refusals]: a template whose base is still used stays as it is. */
+/** Rule [recorded delete-refusals]: a template whose base is in use stays as it is. */
 function refuseUsedBase(call: Call, vm: Vm, task: Task): void {
   if (!isTemplate(vm.config.current)) return;
   for (const drive of drivesByBus(vm.config.current, { unused: true })) {

@@ -179,7 +179,7 @@ async function copyAndSwitch(
   saveConfig(vm, draft);
 }
 
-/** Rule [recorded move-disk]: the source stays as `unusedN`; an old cloud-init image is worth nothing and goes. */
+/** Rule [recorded move-disk]: the source stays as `unusedN`; an old cloud-init image is removed. */
 async function keepSource(call: Call, draft: ConfigDraft, source: Drive, task: Task): Promise<void> {
   const log = (line: string) => task.log(line);
   let key: string | undefined;
@@ -190,7 +190,7 @@ async function keepSource(call: Call, draft: ConfigDraft, source: Drive, task: T
     addUnused(draft, source.file);
     key = [...draft.current].find(([name, value]) => isUnusedKey(name) && value === source.file)?.[0];
   }
-  // Rule [observed 9.2.11]: where nothing stays there is no key either, and Perl says so.
+  // Rule [observed 9.2.11]: if nothing stays there is no key either, and Perl warns.
   if (key === undefined) {
     log(
       'Use of uninitialized value $unused_key in concatenation (.) or string at /usr/share/perl5/PVE/API2/Qemu.pm line 4960.',
@@ -233,7 +233,7 @@ async function runResize(call: ResizeCall, vmid: number, task: Task): Promise<vo
   const drive = checkedDrive(call, vm);
   const volume = activatedVolume(call, drive);
   const sizeBytes = newSizeBytes(call.params.size, volume.sizeBytes);
-  // Rule [recorded resize]: only growing; the present size is fine and changes nothing.
+  // Rule [recorded resize]: only growing; the present size succeeds and changes nothing.
   if (sizeBytes < volume.sizeBytes) throw dieFault('shrinking disks is not supported');
   if (sizeBytes === volume.sizeBytes) return;
   const running = vm.process !== undefined;
@@ -242,7 +242,7 @@ async function runResize(call: ResizeCall, vmid: number, task: Task): Promise<vo
   // Rule [source QS QemuServer/Blockdev.pm resize]: QEMU has no block node for the TPM state.
   if (running && drive.key === 'tpmstate0') throw dieFault(`no block node inserted for drive '${drive.key}'`);
   const draft = draftOf(vm.config);
-  // Rule [source QS API2/Qemu.pm resize_vm]: the file says what was asked for, however the storage rounded it.
+  // Rule [source QS API2/Qemu.pm resize_vm]: the file has the requested size, whatever the storage rounded it to.
   draft.current.set(drive.key, printDrive(withOptions(drive, { size: printSize(sizeBytes) })));
   saveConfig(vm, draft);
 }

@@ -85,7 +85,7 @@ function unavailableStorages(call: Call, vm: Vm, node: string): string[] {
     .sort();
 }
 
-/** Rule [recorded migrate-refusals]: the target is looked at before the VM. */
+/** Rule [recorded migrate-refusals]: the target is checked before the VM. */
 function migrate(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/migrate'>): string {
   const { runtime, params } = call;
   const { world } = runtime;

@@ -13,15 +13,15 @@ export const monitorRoutes: Routes = {
     const [name = ''] = call.params.command.trim().split(/\s+/);
     if (!HARMLESS_COMMANDS.has(name)) call.require('/', ['Sys.Modify']);
     const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
-    // Rule [source QS API2/Qemu.pm monitor]: what goes wrong with QEMU is the answer, not a failure.
+    // Rule [source QS API2/Qemu.pm monitor]: an error of QEMU is the answer, not a failure.
     if (!vm.process) return `ERROR: VM ${vm.vmid} not running\n`;
     throw notSimulated('POST', `/nodes/${call.node}/qemu/${vm.vmid}/monitor`);
   },
   'GET /nodes/{node}/qemu/{vmid}/rrddata': (call) => {
     const vmid = call.params.vmid;
-    // Rule [recorded unknown-vm]: the history is looked for by file, not by configuration.
+    // Rule [recorded unknown-vm]: the history is found by file, not by configuration.
     if (!call.runtime.world.vms.has(vmid)) {
-      // Rule [source QS API2/Qemu.pm rrddata of 8.3.12]: which had another name before 9.0.
+      // Rule [source QS API2/Qemu.pm rrddata of 8.3.12]: the file had another name before 9.0.
       const folder = isServerSince(call.runtime.world, '9.0') ? 'pve-vm-9.0' : 'pve2-vm';
       throw dieFault(
         `RRD error: rrdcached@unix:/var/run/rrdcached.sock: rrd_fetch_r failed: opening '/var/lib/rrdcached/db/${folder}/${vmid}': No such file or directory`,

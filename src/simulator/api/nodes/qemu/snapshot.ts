@@ -20,7 +20,7 @@ interface SnapshotEntry {
   readonly running?: number;
 }
 
-/** Rule [recorded snapshots]: the present comes last, as a snapshot called `current`. */
+/** Rule [recorded snapshots]: the present state comes last, as a snapshot called `current`. */
 function list(call: CallTo<'GET /nodes/{node}/qemu/{vmid}/snapshot'>): SnapshotEntry[] {
   const vm = loadVm(call.runtime.world, call.node, call.params.vmid);
   const { current, snapshots, digest } = vm.config;
@@ -80,7 +80,10 @@ function getSnapshotConfig(
   return Object.fromEntries([...section].map(([key, value]) => [key, wireValue(key, value)]));
 }
 
-/** Rule [source QS API2/Qemu.pm update_snapshot_config]: only the description can change; without one nothing is looked at. */
+/**
+ * Rule [source QS API2/Qemu.pm update_snapshot_config]: only the description can change; without one nothing is
+ * checked.
+ */
 async function putSnapshotConfig(
   call: CallTo<'PUT /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/config'>,
 ): Promise<null> {
@@ -102,7 +105,7 @@ async function putSnapshotConfig(
 function rollback(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/snapshot/{snapname}/rollback'>): string {
   const vmid = call.params.vmid;
   const start = call.params.start ?? false;
-  // Rule [recorded perm-life-minus-one-a]: starting afterwards wants the right to start.
+  // Rule [recorded perm-life-minus-one-a]: starting afterwards requires the privilege to start.
   if (start) call.require(`/vms/${vmid}`, ['VM.PowerMgmt']);
   return call.fork('qmrollback', String(vmid), async (task) => {
     const { runtime, node } = call;

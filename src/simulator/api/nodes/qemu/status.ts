@@ -28,7 +28,7 @@ export const statusRoutes: Routes = {
 
 type PowerCall = Call<{ readonly vmid: number; readonly skiplock?: boolean }>;
 
-/** Rule [recorded perm-readonly-checks]: VMs the caller may not see are left out without a word. */
+/** Rule [recorded perm-readonly-checks]: VMs that the caller may not see are silently left out. */
 function listVms(call: CallTo<'GET /nodes/{node}/qemu'>): VmStatus[] {
   const { runtime } = call;
   const statusOf = call.params.full ? fullVmStatus : vmStatus;
@@ -68,7 +68,7 @@ function stop(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/stop'>): strin
   refuseUnlessRoot(call, ['skiplock', 'keepActive', 'migratedfrom']);
   const timeoutSeconds = call.params.timeout;
   if (isHaManaged(call.runtime.world, call.params.vmid)) {
-    // Rule [recorded ha-power]: the manager alone decides about the shutdowns it began.
+    // Rule [recorded ha-power]: only the manager decides about shutdowns that it began.
     if (call.params['overrule-shutdown']) {
       throw paramFault({ 'overrule-shutdown': 'Not applicable for HA resources.' });
     }
@@ -98,7 +98,7 @@ async function abortShutdowns(call: Call, request: PowerRequest): Promise<void> 
   }
 }
 
-/** Rule [source QS API2/Qemu.pm vm_shutdown]: a paused guest hears nothing, so only force helps. */
+/** Rule [source QS API2/Qemu.pm vm_shutdown]: a paused guest does not react, so only force helps. */
 function shutdown(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/shutdown'>): string {
   refuseUnlessRoot(call, ['skiplock', 'keepActive']);
   const force = call.params.forceStop ?? false;
@@ -132,7 +132,7 @@ function suspend(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/suspend'>):
   refuseUnlessRoot(call, ['skiplock']);
   const vm = runningVm(call);
   if (!call.params.todisk) return forkPower(call, 'qmpause', pauseVm);
-  // Rule [recorded ha-power]: what is saved to disk is not running, which the manager would not understand.
+  // Rule [recorded ha-power]: a VM saved to disk is not running, which the manager does not support.
   if (isHaManaged(call.runtime.world, vm.vmid)) throw dieFault('Cannot suspend HA managed VM to disk');
   call.require(`/vms/${vm.vmid}`, ['VM.Config.Disk']);
   if ([...vm.config.current.keys()].some((key) => /^hostpci\d+$/.test(key))) {
@@ -154,7 +154,7 @@ function resume(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/status/resume'>): s
   return forkPower(call, 'qmresume', resumeVm);
 }
 
-/** Rule [recorded run-start-stop]: these need a running VM and say so at once. */
+/** Rule [recorded run-start-stop]: these need a running VM and fail immediately otherwise. */
 function runningVm(call: PowerCall): Vm {
   const vm = assertVmExists(call.runtime.world, call.node, call.params.vmid);
   if (!vm.process) throw dieFault(`VM ${vm.vmid} not running`);

@@ -74,7 +74,9 @@ interface ContentEntry {
   readonly [key: string]: unknown;
 }
 
-/** Rule [source ST plugins' list_images and Storage/Plugin.pm list_volumes]: each kind of storage tells something else. */
+/**
+ * Rule [source ST plugins' list_images and Storage/Plugin.pm list_volumes]: each kind of storage reports other fields.
+ */
 function contentEntry(storage: Storage, volume: Volume): ContentEntry {
   const common = { volid: volidOf(volume), content: volume.content, format: volume.format, size: volume.sizeBytes };
   const ctime = Math.floor(volume.ctime / 1000);
@@ -145,7 +147,7 @@ function volidFrom(call: Call<{ readonly storage: string; readonly volume: strin
   return { volid, storage: storageConfig(call.runtime.world, id) };
 }
 
-/** Rule [recorded storage-content]: every file is seen as an image here: sizes in sectors, room in blocks. */
+/** Rule [recorded storage-content]: every file counts as an image here: sizes in sectors, space in blocks. */
 async function info(call: CallTo<'GET /nodes/{node}/storage/{storage}/content/{volume}'>): Promise<unknown> {
   const { volid, storage } = volidFrom(call);
   checkVolumeAccess(call, undefined, volid);
@@ -217,7 +219,7 @@ function requireRemoval(call: Call, storage: Storage, content: ContentType, vmid
   }
 }
 
-/** Rule [source ST API2/Storage/Content.pm delete]: looked at once a second; null when it ended well in time. */
+/** Rule [source ST API2/Storage/Content.pm delete]: checked once a second; null if it succeeded in time. */
 async function waitForRemoval(call: Call, upid: string, delaySeconds: number): Promise<string | null> {
   const { tasks, clock, world } = call.runtime;
   for (let waited = 0; waited < delaySeconds && tasks.isRunning(upid); waited++) await clock.sleep(1000);

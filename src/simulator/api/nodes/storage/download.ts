@@ -29,7 +29,7 @@ function download(call: DownloadCall): string {
     throw dieFault(`can't upload to storage type '${storage.type}', not a file based storage!`);
   }
   const content = call.params.content;
-  // Rule [recorded storage-download-url]: asked before the file name is looked at, unlike in an upload.
+  // Rule [recorded storage-download-url]: checked before the file name, unlike in an upload.
   if (![...storage.content].some((each) => each === content)) {
     throw dieFault(`storage '${storage.id}' is not configured for content-type '${content}'`);
   }
@@ -38,7 +38,10 @@ function download(call: DownloadCall): string {
   return call.fork('download', incoming.file, (task) => fetchFile(call, task, storage, incoming));
 }
 
-/** Rule [source PC Tools.pm download_file_from_url]: the file has its name only once it is complete; no failure leaves anything. */
+/**
+ * Rule [source PC Tools.pm download_file_from_url]: the file gets its name only once it is complete; a failure leaves
+ * nothing behind.
+ */
 async function fetchFile(call: DownloadCall, task: Task, storage: Storage, incoming: IncomingFile): Promise<void> {
   const { url, compression } = call.params;
   if (compression !== undefined && incoming.content !== 'iso') {
@@ -69,7 +72,7 @@ async function fetchFile(call: DownloadCall, task: Task, storage: Storage, incom
       usedBytes: Math.ceil(file.sizeBytes / BLOCK_BYTES) * BLOCK_BYTES,
       dataBytes: file.sizeBytes,
       ctime: call.runtime.clock.now(),
-      // Rule [assumed]: nothing boots from bytes that are not what the name says: packed ones, or qcow2 called raw.
+      // Rule [assumed]: bytes that do not match the name do not boot: packed ones, or qcow2 called raw.
       guest: bytesAre === (incoming.imageFormat ?? 'iso') ? file.guest : undefined,
       checksums: isGenuine ? file.checksums : {},
       ...virtual,
@@ -113,7 +116,9 @@ function virtualSize(incoming: IncomingFile, file: RemoteFile): number {
   return incoming.imageFormat === 'raw' ? length : (file.virtualSizeBytes ?? length);
 }
 
-/** Rule [recorded storage-download-url]: never overwrites; with the right checksum an existing file is good enough. */
+/**
+ * Rule [recorded storage-download-url]: never overwrites; an existing file with the right checksum counts as success.
+ */
 function isAlreadyThere(call: DownloadCall, task: Task, storage: Storage, incoming: IncomingFile): boolean {
   const existing = volumesOf(storage, call.node).get(incoming.volumeName);
   if (!existing) return false;

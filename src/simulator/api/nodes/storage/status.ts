@@ -56,12 +56,12 @@ async function list(call: CallTo<'GET /nodes/{node}/storage'>): Promise<unknown>
   return entries;
 }
 
-/** Rule [recorded storage-list-status]: the old tuple is still shown beside `formats`. */
+/** Rule [recorded storage-list-status]: the old tuple is still shown next to `formats`. */
 function formatInfo(world: World, storage: Storage): Record<string, unknown> {
   const formats = storageFormats(storage);
   const valid = Object.fromEntries(formats.supported.map((format) => [format, 1]));
   const tuple = { format: [valid, formats.default] };
-  // Rule [source ST API2/Storage/Status.pm index of 8.3.6]: before 9.1 the tuple is all there is.
+  // Rule [source ST API2/Storage/Status.pm index of 8.3.6]: before 9.1 there is only the tuple.
   if (!isServerSince(world, '9.1')) return tuple;
   return { ...tuple, formats: { supported: formats.supported, default: formats.default } };
 }
@@ -91,7 +91,7 @@ interface StorageInfo {
   readonly enabled: 0 | 1;
 }
 
-/** Rule [source ST Storage.pm storage_info]: disabled ones are listed too, unless content types are asked for. */
+/** Rule [source ST Storage.pm storage_info]: disabled ones are listed, too, unless content types are requested. */
 async function storageInfo(call: Call, contents: readonly string[] | undefined): Promise<Map<string, StorageInfo>> {
   const { world } = call.runtime;
   const info = new Map<string, StorageInfo>();

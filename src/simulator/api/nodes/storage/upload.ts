@@ -27,8 +27,8 @@ const COPY_MS = 20;
 const BLOCK_BYTES = 4096;
 
 /**
- * Rule [source ST API2/Storage/Status.pm upload]: never forwarded. The node that was asked keeps the file and runs the task, even
- * when it is meant for another one, where it then goes by `scp`.
+ * Rule [source ST API2/Storage/Status.pm upload]: never forwarded. The contacted node keeps the file and runs the task,
+ * even if it is meant for another one, to which `scp` then copies it.
  */
 function upload(call: UploadCall): string {
   const { world, tasks } = call.runtime;
@@ -75,7 +75,7 @@ async function importFile(
     incoming.content === 'iso' && received.content.length === received.sizeBytes
       ? readDisc(received.content)
       : undefined;
-  // Rule [recorded storage-upload]: an existing file is overwritten without a word.
+  // Rule [recorded storage-upload]: an existing file is silently overwritten.
   addVolume(
     storage,
     call.node,
@@ -94,8 +94,8 @@ async function importFile(
 }
 
 /**
- * Rule [source ST API2/Storage/Status.pm upload]: the copy goes straight to the name of the file, so what was there before is lost
- * at once, and a copy that fails takes even the beginning of the new one away.
+ * Rule [source ST API2/Storage/Status.pm upload]: the copy writes directly to the name of the file, so the previous
+ * file is lost immediately, and a failed copy removes even the beginning of the new one.
  */
 async function copy(
   call: Call,
@@ -149,7 +149,7 @@ function addressOf(call: Call): string {
   return call.runtime.world.nodes.get(call.node)?.address ?? call.node;
 }
 
-/** Rule [recorded storage-upload]: the result stands on the same line; a mismatch leaves the line as it is. */
+/** Rule [recorded storage-upload]: the result is on the same line; a mismatch leaves the line as it is. */
 function verifyChecksum(call: UploadCall, task: Task, received: Upload): void {
   // The schema refuses one of these without the other.
   const { 'checksum-algorithm': algorithm, checksum: expected } = call.params;
