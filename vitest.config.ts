@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const SWEEPS = 'tests/**/*.sweep.test.ts';
 const DEEP = 'tests/**/*.deep.test.ts';
@@ -22,8 +23,23 @@ const common = {
   teardownTimeout: HANG_MS,
 };
 
+/** The kinds of files that take longest, by their names. */
+const LONG = [/\.(sweep|e2e|deep|contract|prop)\.test\.ts$/, /\.sim\.test\.ts$/];
+
+/** A long file that begins last keeps one worker busy while the others have nothing left to do. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const place = LONG.findIndex((name) => name.test(moduleId));
+      return place < 0 ? LONG.length : place;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     // Many tests wait (for hosts, servers, killed processes) and leave a core idle meanwhile: more workers than cores.
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
