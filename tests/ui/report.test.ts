@@ -76,3 +76,23 @@ describe('after a rehearsal', () => {
     await own.close();
   });
 });
+
+describe('the page', () => {
+  const WEB = { name: 'web', node: 'pve1', guest: 'plain', clone: { template: 'ubuntu-24.04' } };
+  const wide = JSON.stringify({ version: 1, stack: 'wide', vms: { web: WEB } }, undefined, 2);
+  const dense = JSON.stringify({ version: 1, stack: 'dense', vms: { web: WEB } });
+
+  it('finds stacks in YAML and in JSON, however that is laid out, and nothing else', async () => {
+    const own = await openBench(STACK);
+    own.write('wide.json', wide);
+    own.write('dense.json', dense);
+    own.write('other.json', '{ "name": "x", "stacked": "y" }');
+    own.write('other.yaml', 'services:\n  stack: x\n');
+    await own.run(async (deps) => {
+      const names = (await (await createPageSource({}, deps)).stacks()).map(({ name }) => name);
+      expect(names.toSorted()).toEqual(['dense', 'lab', 'wide']);
+      return 0;
+    });
+    await own.close();
+  });
+});

@@ -34,7 +34,8 @@ import { notesOf, printDestroyed, renderRemarks, stepsByAddress, wordsOf } from 
 import { plainPaint } from '../views/text/paint.ts';
 import { readCluster } from './cluster.ts';
 
-const STACK_LINE = /^["']?stack["']?:\s*\S/m;
+/** A key of YAML at the margin, or one of JSON, which is often indented or all on one line. */
+const STACK_LINE = /^["']?stack["']?:\s*\S|(?:^|[{,])\s*"stack"\s*:\s*"/m;
 const MOST_FILES = 100;
 const NEWEST_RUNS = 50;
 
