@@ -19,6 +19,7 @@ export function vmEntry(attributes: Values, known: Values, context: EntryContext
   const vmid = attributes.vmid ?? lastNumber(known.vm_id ?? known.vmid ?? known.id);
   for (const [name, value] of Object.entries(attributes)) {
     if (TERRAFORM_ONLY.has(name)) context.left(name, 'A stack has it in `rollout`, for all VMs.');
+    else if (name === 'stop_on_destroy') context.left(name, 'Say it when you destroy: `proxwright destroy --stop`.');
     else entry[name] = inStack([name], value, context);
   }
   return { ...entry, ...(vmid !== undefined && { vmid }) };

@@ -40,7 +40,16 @@ function asKey(text: string): string {
   return plain ?? (text.startsWith('"') ? text : `(${text})`);
 }
 
-export function placed(root: TargetObject, to: string, parts: readonly Part[]): void {
+/** `inherits`: a template may have what no block describes. */
+export function placed(root: TargetObject, to: string, parts: readonly Part[], inherits: boolean): void {
+  if (!inherits && parts.every(({ joins }) => joins)) {
+    root.remove(to);
+    for (const part of parts)
+      part.left(
+        'The VM has no card that this address could belong to. Add one: `nics = { net0 = { bridge = "vmbr0", … } }`.',
+      );
+    return;
+  }
   const map = root.object(to);
   const own = parts.filter(({ joins }) => !joins);
   const joining = parts.filter(({ joins }) => joins);

@@ -12,7 +12,7 @@ import { commentedOut, expressionsIn } from './context.ts';
 import { type DeclaredResource, Module, type SourceFile } from './module.ts';
 import { formerNames, OUR_SOURCE, ourProviderName, providerEdits } from './providers.ts';
 import { applied, type Edit, editsOf, type ReferenceProblem, type References, wholeResources } from './references.ts';
-import { SNIPPET_TYPE, type Snippet, snippetReference, snippetsOf } from './snippets.ts';
+import { SNIPPET_TYPE, type Snippet, snippetContent, snippetsOf } from './snippets.ts';
 import { KnownState } from './take-over/known-state.ts';
 import { MOVED_FILE, removedBlock, takeOver } from './take-over/take-over.ts';
 import { translateBlock } from './vm.ts';
@@ -158,11 +158,13 @@ class ModuleConversion {
         self: { type: this.typeOf(resource), source },
       },
       mayBeNull: (expression) => this.module.mayBeNull(expression),
-      snippet: (expression) => {
-        const reference = snippetReference(expression, file.text);
-        const snippet = reference && this.snippets.get(reference.name);
-        return snippet && { content: snippet.use(reference.index), storage: snippet.storage };
-      },
+      snippet: (expression) =>
+        snippetContent(
+          expression,
+          file.text,
+          this.snippets,
+          this.references(() => {}),
+        ),
       isTemplate: this.isTemplate(resource),
       known: (attribute) => this.work.state?.valueOf(this.module, `${type}.${name}`, attribute),
       providerName: (expression) => ourProviderName(expression, formerNames(this.module)),

@@ -35,6 +35,7 @@ export class Module {
   readonly files: readonly SourceFile[];
   readonly resources: readonly DeclaredResource[];
   private readonly variables: ReadonlyMap<string, Block>;
+  private optional: ReadonlySet<string> | undefined;
 
   constructor(directory: string, files: readonly SourceFile[]) {
     this.directory = directory;
@@ -96,17 +97,23 @@ export class Module {
         this.variables.get(name) && attributeOf(this.variables.get(name)?.body ?? EMPTY, 'default')?.value;
       return byDefault?.kind === 'literal' && byDefault.value === null;
     }
-    // An attribute of an object: by whether any type of this module has it as optional and without a default.
+    // An attribute of an object: by whether any type of this module has it as optional and without a default, or any object as null.
     const last = steps.at(-1);
     return last?.kind === 'attribute' && this.optionalNames.has(last.name);
   }
 
   private get optionalNames(): ReadonlySet<string> {
+    this.optional ??= this.readOptionalNames();
+    return this.optional;
+  }
+
+  private readOptionalNames(): ReadonlySet<string> {
     const names = new Set<string>();
     for (const block of this.variables.values()) {
       const type = attributeOf(block.body, 'type')?.value;
       if (type) collectOptional(type, names);
     }
+    for (const { body } of this.files) collectNulls(body, names);
     return names;
   }
 }
@@ -132,6 +139,23 @@ function collectOptional(expression: Expression, names: Set<string>): void {
     }
   }
   for (const child of childrenOf(expression)) collectOptional(child, names);
+}
+
+/** `{ size = null }`: somebody thought of it. */
+function collectNulls(body: Body, names: Set<string>): void {
+  const visit = (expression: Expression): void => {
+    if (expression.kind === 'object') {
+      for (const { key, value } of expression.entries) {
+        const isNull = value.kind === 'literal' && value.value === null;
+        if (isNull && key.kind === 'literal') names.add(String(key.value));
+      }
+    }
+    childrenOf(expression).forEach(visit);
+  };
+  for (const item of body.items) {
+    if (item.kind === 'attribute') visit(item.value);
+    else collectNulls(item.body, names);
+  }
 }
 
 /** By the source address; a shortened one belongs to the public registry. */

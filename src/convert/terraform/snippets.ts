@@ -37,7 +37,7 @@ export function snippetsOf(module: Module, references: References): ReadonlyMap<
 }
 
 /** The name and the index in `proxmox_virtual_environment_file.name[index].id`. */
-export function snippetReference(expression: Expression, source: string): { name: string; index?: string } | undefined {
+function snippetReference(expression: Expression, source: string): { name: string; index?: string } | undefined {
   if (expression.kind !== 'access' || expression.of.kind !== 'variable' || expression.of.name !== SNIPPET_TYPE)
     return undefined;
   const [label, ...rest] = expression.steps;
@@ -51,6 +51,36 @@ export function snippetReference(expression: Expression, source: string): { name
   };
 }
 
+const isNull = (expression: Expression): boolean => expression.kind === 'literal' && expression.value === null;
+
+/** A snippet, or one under a condition. */
+function isTranslatable(expression: Expression): boolean {
+  if (expression.kind === 'parentheses') return isTranslatable(expression.value);
+  if (expression.kind !== 'conditional') return snippetReference(expression, '') !== undefined;
+  const branches = [expression.yes, expression.no].filter((each) => !isNull(each));
+  return branches.length === 1 && branches.every(isTranslatable);
+}
+
+/** What a VM sets: the content of a snippet, or null where a condition says so. */
+export function snippetContent(
+  expression: Expression,
+  source: string,
+  snippets: ReadonlyMap<string, Snippet>,
+  references: References,
+): { readonly content: string; readonly storage?: string | undefined } | undefined {
+  if (expression.kind === 'parentheses') return snippetContent(expression.value, source, snippets, references);
+  if (expression.kind === 'conditional') {
+    const isYes = !isNull(expression.yes);
+    const inner = snippetContent(isYes ? expression.yes : expression.no, source, snippets, references);
+    const condition = rewritten(expression.condition, source, references);
+    const branches = isYes ? `${inner?.content} : null` : `null : ${inner?.content}`;
+    return inner && isTranslatable(expression) ? { ...inner, content: `${condition} ? ${branches}` } : undefined;
+  }
+  const reference = snippetReference(expression, source);
+  const snippet = reference && snippets.get(reference.name);
+  return snippet && { content: snippet.use(reference.index), storage: snippet.storage };
+}
+
 function isOnlyForVms(module: Module, { name }: DeclaredResource): boolean {
   const uses = module.files.flatMap(({ body }) => usesIn(body, name, false));
   return uses.length > 0 && uses.every((isByVm) => isByVm);
@@ -62,7 +92,7 @@ function usesIn(body: Body, name: string, inVm: boolean): boolean[] {
       const isVm = item.type === 'resource' && /_vm$|_vm2$/.test(item.labels[0]?.text ?? '');
       return usesIn(item.body, name, inVm || isVm);
     }
-    return mentions(item.value, name) ? [inVm && USES.test(item.name)] : [];
+    return mentions(item.value, name) ? [inVm && USES.test(item.name) && isTranslatable(item.value)] : [];
   });
 }
 

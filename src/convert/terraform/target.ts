@@ -89,6 +89,11 @@ export class TargetObject {
     return value;
   }
 
+  remove(name: string): void {
+    const index = this.items.findIndex((item) => 'name' in item && item.name === name);
+    if (index >= 0) this.items.splice(index, 1);
+  }
+
   /** In front of an entry that exists; it takes over the empty line before it. */
   setBefore(existing: string, name: string, value: string): void {
     const index = this.items.findIndex((item) => 'name' in item && item.name === existing);

@@ -189,7 +189,7 @@ function withUnit({ expression, text }: SourceValue, unit: string): string {
 }
 
 /** Text that can be an operand. */
-function operand({ expression, text }: SourceValue): string {
+export function operand({ expression, text }: SourceValue): string {
   const isSimple = !['operation', 'conditional'].includes(expression.kind);
   return isSimple ? text : `(${text})`;
 }

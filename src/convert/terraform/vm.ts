@@ -10,7 +10,7 @@ import { lifecycleLines } from './lifecycle.ts';
 import { type References, rewritten } from './references.ts';
 import { special } from './special-values.ts';
 import { type Around, NOTHING_AROUND, TargetObject, valueLines } from './target.ts';
-import { convertValue, literalText, type SourceValue } from './values.ts';
+import { convertValue, literalText, operand as operandText, type SourceValue } from './values.ts';
 
 /** Arguments and blocks of the language itself. */
 const LANGUAGE = new Set(['count', 'for_each', 'depends_on', 'provider', 'lifecycle', 'provisioner', 'connection']);
@@ -79,7 +79,8 @@ export class VmWalk implements Walk {
     if (this.storage !== undefined) this.root.set(['cloud_init', 'storage'], this.storage);
     for (const [name, items] of this.lists) this.root.set(name.split('.'), `[${items.join(', ')}]`);
     if (this.isTemplate) this.finishTemplate();
-    for (const [to, parts] of this.parts) placed(this.root, to, parts);
+    const inherits = this.root.get(['clone']) !== undefined || this.root.get(['from']) !== undefined;
+    for (const [to, parts] of this.parts) placed(this.root, to, parts, inherits);
     if (this.root.get(['cloud_init']) !== undefined && this.root.get(['guest']) === undefined) {
       this.root.setBefore('cloud_init', 'guest', '"cloud-init"');
     }
@@ -214,6 +215,7 @@ export class VmWalk implements Walk {
     }
     const element = new TargetObject();
     this.all({ settings: rest, below: settings.below }, row.rows, element);
+    if (row.block === 'ip_config') this.optionalAddresses(settings, element);
     const { byDefault, needs } = row;
     // A drive with untranslated settings is not empty.
     if (byDefault && !element.isOnlyComments && element.get([byDefault.to]) === undefined) {
@@ -242,6 +244,17 @@ export class VmWalk implements Walk {
       left: (why) => this.left(setting, this.root, why),
     };
     this.add(collection.to, part);
+  }
+
+  /** A family whose address is null has none at all. */
+  private optionalAddresses({ settings }: Settings, element: TargetObject): void {
+    for (const { name, block } of settings) {
+      const address = block && attributeOf(block.body, 'address')?.value;
+      const family = element.get([name]);
+      if (!address || family === undefined || !this.context.mayBeNull(address)) continue;
+      const [first = '', ...more] = valueLines(family, '    ');
+      element.set([name], [`${operandText(this.value(address))} == null ? null : ${first}`, ...more].join('\n'));
+    }
   }
 
   /** As the source writes it. An earlier release had a number beside the bus, or counted the blocks. Null: nothing says it. */

@@ -27,6 +27,7 @@ describe('estates of other providers', () => {
 
   it('are many: each of these blocks is configured in its own way', () => {
     const blocks = modules.flatMap(({ resources }) => resources.filter(({ source }) => source !== undefined));
-    expect(blocks.length).toBeGreaterThanOrEqual(60);
+    expect(readdirSync(ESTATES).length).toBeGreaterThanOrEqual(30);
+    expect(blocks.length).toBeGreaterThanOrEqual(240);
   });
 });

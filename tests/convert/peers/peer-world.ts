@@ -1,8 +1,12 @@
 /** The documented cluster with room for every estate of these tests, and with mappings for a card, a USB device and a directory. */
-import { buildWorld, type World } from '../../../src/simulator/index.ts';
+import { buildWorld, type World, type WorldFile } from '../../../src/simulator/index.ts';
 import { DEFAULT_WORLD } from '../../../src/simulator/world/default-world.ts';
 
 export function peerWorld({ now }: { readonly now: number }): World {
+  return buildWorld(peerWorldFile(), { now, file: 'peers' });
+}
+
+export function peerWorldFile(): WorldFile {
   const { nodes, storages = {} } = DEFAULT_WORLD;
   const roomy = Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, { ...node, memory: '4T' }]));
   const snippets = ['user.yaml', 'network.yaml', 'meta.yaml', 'vendor.yaml', 'hook.pl'].map((name) => ({
@@ -22,5 +26,5 @@ export function peerWorld({ now }: { readonly now: number }): World {
   };
   const packed = { size: '10M', format: 'raw', compression: 'gz', unpacked_size: '40M' } as const;
   const downloads = { ...DEFAULT_WORLD.downloads, 'https://images.example.org/small.img.gz': packed };
-  return buildWorld({ ...DEFAULT_WORLD, nodes: roomy, storages: fast, mappings, downloads }, { now, file: 'peers' });
+  return { ...DEFAULT_WORLD, nodes: roomy, storages: fast, mappings, downloads };
 }

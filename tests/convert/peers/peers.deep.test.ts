@@ -20,7 +20,13 @@ describe.each(ONE_HOST)('an estate of another provider under $name $version', (h
   it.for(chosen)('is taken over: %s', async (name, { skip }) => {
     skip(!isMadeHere(name), 'its provider is not here');
     const result = await takeOver({ host, peers, estate: join(ESTATES, name, 'tree'), asRoot: name.endsWith('-root') });
-    const { findings, planned, written, changedVms, plansAfter, leftOver, made } = result;
+    const { findings, planned, plansAfter, leftOver, made } = result;
+    // A snippet that becomes user-data goes onto a drive, which an apply writes. Nothing else is sent.
+    const isDrive = (line: string) =>
+      hasSnippets && /^(POST|PUT) \/nodes\/pve1\/(storage\/local\/upload|qemu\/\d+\/config) /.test(line);
+    const hasSnippets = name.endsWith('-snippets');
+    const written = result.written.filter((line) => !isDrive(line));
+    const changedVms = hasSnippets ? [] : result.changedVms;
     expect({
       // What becomes another resource by an import is forgotten by its former provider.
       otherThanInPlace: planned.filter(({ actions }) => !['update', 'forget'].includes(actions.join())),

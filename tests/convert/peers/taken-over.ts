@@ -2,7 +2,7 @@
  * An estate that another provider makes on a simulated cluster, and what becomes of it: converted, planned, applied without a
  * request that writes, planned again without the `moved` blocks, and destroyed by our provider.
  */
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runConvert } from '../../../src/cli/commands/convert.ts';
@@ -12,6 +12,7 @@ import type { World } from '../../../src/simulator/index.ts';
 import { ADMIN, type Change, problems, Scene } from '../../provider/terraform/support/scene.ts';
 import { peerWorld } from './peer-world.ts';
 import { overridesFor, type Peer } from './peers.ts';
+import { writeRecorded } from './recorded.ts';
 
 export interface TakenOver {
   /** What the conversion says, one line each. */
@@ -87,7 +88,13 @@ async function inScene(scene: Scene, estate: string): Promise<TakenOver> {
   await modules();
   // One after the other: clones at the same time wait for the lock of the storage, and the other provider does not repeat them.
   await ended('the other provider', 'apply', '-json', '-input=false', '-auto-approve', '-parallelism=1');
+  // What the other provider could only upload by SSH.
+  await rm(join(directory, 'first-import.tf'), { force: true });
   const made = (await scene.workspace.state()).size;
+  if (process.env.PROXWRIGHT_RECORD_ESTATES !== undefined) {
+    const state = await readFile(join(directory, 'terraform.tfstate'), 'utf8');
+    await writeRecorded(join(estate, '..', 'made.json'), state, scene.world, before);
+  }
   const configs = vmConfigs(scene.world);
 
   const { deps } = testDeps({ directory, json: true });
