@@ -11,7 +11,7 @@ import type { Change, ChangeKind, HookChoice, NodeRoom, Plan } from './change.ts
 import type { PlannedIds } from './ids.ts';
 import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
-import type { Cause, Need } from './privileges/need.ts';
+import type { Cause, Need, Visibility } from './privileges/need.ts';
 import type { StackState } from './recorded.ts';
 import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
@@ -52,6 +52,10 @@ export interface Kind {
   secretPath?(key: string): string | undefined;
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */
   needs(context: NeedsContext): readonly StepNeeds[];
+  /** Its part of a cluster that has everything the file refers to, and nothing that the stack will make. Pure. */
+  assumed?(context: AssumeContext): Assumption;
+  /** What a token needs to see what a problem is about; undefined if that is no reference of this kind. Pure. */
+  visibility?(where: Where, stack: ResolvedStack): Visibility | undefined;
 }
 
 /** What the engine hands to every action; each kind uses its part. */
@@ -244,6 +248,24 @@ export interface StepNeeds {
   /** Action that needs them. */
   readonly step: string;
   whereOf(cause: Cause): Where;
+}
+
+export interface AssumeContext {
+  /** As the kinds asked before this one left it. */
+  readonly stack: ResolvedStack;
+  /** What is known of the cluster, if there is one to read. */
+  readonly observed?: (Pick<Observed, 'templates' | 'pciMappings'> & Partial<Pick<Observed, 'nodes'>>) | undefined;
+}
+
+export interface Assumption {
+  readonly observed: Partial<Observed>;
+  /** With a node for each resource that has to choose one. */
+  readonly stack?: ResolvedStack;
+  readonly secrets?: Secrets;
+  /** What could not be read and how far the privileges reach because of that, in full sentences. */
+  readonly guesses?: readonly string[];
+  /** Needs that follow from these guesses. */
+  readonly needs?: readonly StepNeeds[];
 }
 
 export const NOTHING_PLANNED: KindPlan = { resources: [], problems: [], warnings: [] };

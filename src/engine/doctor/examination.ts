@@ -11,7 +11,6 @@ import { chooseTemplate, type TemplateChoice } from '../../kinds/vm/plan/choices
 import type { ClusterStatusEntry, NodeStatus, TokenEntry, VmEntry } from '../../pve/index.ts';
 import { storageOfVolume } from '../../pve/wire/index.ts';
 import type { PlanResult } from '../plan.ts';
-import type { Guess } from '../privileges/assumed.ts';
 import type { PrivilegeCheck } from '../privileges/check.ts';
 
 /** How the server's certificate is verified. */
@@ -58,7 +57,7 @@ export interface RightsSeen {
   readonly hasAny: boolean;
   /** Computed from the plan or, if there is none, from the file, assuming that everything it refers to exists. */
   readonly basis: 'plan' | 'assumed';
-  readonly guesses: readonly Guess[];
+  readonly guesses: readonly string[];
 }
 
 export interface ObservedNode {

@@ -4,11 +4,11 @@
  */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
-import type { AclPath, OneOf } from '../../kinds/privileges/need.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../kinds/stack.ts';
-import { LOCAL_ZONE } from '../../kinds/vm/privileges/devices.ts';
+import type { Visibility } from '../../kinds/privileges/need.ts';
+import { KINDS } from '../../kinds/registry.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
 import type { Pve } from '../../pve/client.ts';
-import { assumedNeeds, guessText } from './assumed.ts';
+import { assumedNeeds } from './assumed.ts';
 import { checkNeeds } from './check.ts';
 import { Grants, isRealRoot } from './grants.ts';
 import { RUN_AS_ROOT } from './report.ts';
@@ -20,14 +20,6 @@ export interface UnseenInput {
   /** The problems that prevented a plan. */
   readonly problems: readonly Diagnostic[];
   readonly signal?: AbortSignal | undefined;
-}
-
-/** What the token needs in order to see something. */
-interface Visibility {
-  readonly what: string;
-  /** One of them is enough; the plan needs the first one anyway. */
-  readonly privileges: OneOf<string>;
-  readonly path: AclPath;
 }
 
 /** Replaces problems about things that the token could not have seen. */
@@ -90,7 +82,7 @@ class Remedies {
     if (!assumed.ok) return this.forOne(visibility, problem);
     const notes = [
       `${pve.principal} has no privileges at all. These commands grant what the stack needs.`,
-      ...assumed.guesses.map(guessText),
+      ...assumed.guesses,
     ];
     return { notes, commands: await this.#commandsFor(assumed.needs.requirements) };
   }
@@ -135,58 +127,6 @@ function unseen(
 }
 
 function visibilityOf({ code, where }: Diagnostic, stack: ResolvedStack): Visibility | undefined {
-  if (code !== 'MISSING_REFERENCE' && code !== 'PRIVILEGE_MISSING') return undefined;
-  const parts = where?.field?.split('.') ?? [];
-  const image = stack.images.find(({ address }) => address === where?.address);
-  if (image && parts[0] === 'storage') {
-    return storageVisibilityOf(image.fields.storage, ['Datastore.Audit', 'Datastore.AllocateSpace']);
-  }
-  const vm = machinesOf(stack).find(({ address }) => address === where?.address);
-  if (!vm) return undefined;
-  return templateVisibility(vm, parts) ?? bridgeVisibility(vm, parts) ?? storageVisibility(vm, parts);
-}
-
-function templateVisibility({ fields }: ResolvedVm, parts: readonly string[]): Visibility | undefined {
-  if (parts.join('.') !== 'clone.template' || !fields.clone) return undefined;
-  const { template } = fields.clone;
-  const isId = /^\d+$/.test(String(template));
-  return {
-    what: isId ? `VM ${template}` : `a template "${template}"`,
-    privileges: ['VM.Audit'],
-    path: isId ? { path: `/vms/${template}` } : { path: '/vms', below: true },
-  };
-}
-
-function bridgeVisibility({ fields }: ResolvedVm, [owner, slot = '', name]: readonly string[]): Visibility | undefined {
-  const nic = owner === 'nics' && name === 'bridge' ? fields.nics?.[slot] : undefined;
-  if (nic?.bridge === undefined) return undefined;
-  const path = `${LOCAL_ZONE}/${nic.bridge}`;
-  return {
-    what: `the bridge "${nic.bridge}"`,
-    privileges: ['SDN.Use', 'SDN.Audit'],
-    path: { path: nic.vlan ? `${path}/${nic.vlan}` : path },
-  };
-}
-
-function storageVisibility({ fields }: ResolvedVm, parts: readonly string[]): Visibility | undefined {
-  const [owner, slot = '', name] = parts;
-  const disk = owner === 'disks' ? fields.disks?.[slot] : undefined;
-  const storage =
-    disk === undefined
-      ? {
-          clone: fields.clone?.storage,
-          efi: fields.efi?.storage,
-          tpm: fields.tpm?.storage,
-          cloud_init: fields.cloud_init?.storage,
-        }[owner ?? '']
-      : name === 'iso'
-        ? String(disk.iso).split(':')[0]
-        : disk.storage;
-  return storage === undefined
-    ? undefined
-    : storageVisibilityOf(storage, ['Datastore.AllocateSpace', 'Datastore.Audit']);
-}
-
-function storageVisibilityOf(storage: string, privileges: Visibility['privileges']): Visibility {
-  return { what: `the storage "${storage}"`, privileges, path: { path: `/storage/${storage}` } };
+  if (!where || (code !== 'MISSING_REFERENCE' && code !== 'PRIVILEGE_MISSING')) return undefined;
+  return KINDS.map((kind) => kind.visibility?.(where, stack)).find((visibility) => visibility !== undefined);
 }

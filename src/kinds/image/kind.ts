@@ -4,7 +4,7 @@ import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 import { type Change, UNDETAILED } from '../change.ts';
 import type { DestroyContext, Kind, KindPlan, NeedsContext, PlanContext, ResourcePlan, StepNeeds } from '../kind.ts';
 import type { ImageSite, Observed } from '../observed.ts';
-import type { Need } from '../privileges/need.ts';
+import { type Need, storageVisibility } from '../privileges/need.ts';
 import type { ResolvedImage, ResolvedStack } from '../stack.ts';
 import { candidatesOf } from '../vm/placement/candidates.ts';
 import { FILE_ACTIONS } from './actions/index.ts';
@@ -32,6 +32,13 @@ export const imageKind: Kind = {
   planDestroy: planRemoval,
   unsettled: () => [],
   needs,
+  assumed: ({ stack }) => ({ observed: { images: stack.images.flatMap(assumedSites) } }),
+  visibility: ({ address, field }, { images }) => {
+    const image = images.find((each) => each.address === address);
+    return image && field?.split('.')[0] === 'storage'
+      ? storageVisibility(image.fields.storage, ['Datastore.Audit', 'Datastore.AllocateSpace'])
+      : undefined;
+  },
 };
 
 /** The plan chooses the node of some users: the image may be needed on any of their nodes. */
@@ -111,4 +118,27 @@ function knownNeeds(need: Need, version: ServerVersion): readonly Need[] {
   if (need.kind !== 'privilege' || !need.instead) return [need];
   const known = privilegesOf(version);
   return need.privileges.some((name) => known.has(name)) ? [need] : need.instead;
+}
+
+/** The image is on no storage yet, and every storage accepts it. */
+function assumedSites(image: ResolvedImage): ImageSite[] {
+  const { storage, content } = image.fields;
+  const row = {
+    storage,
+    type: 'dir',
+    content: new Set([content]),
+    active: true,
+    enabled: true,
+    shared: false,
+    availableBytes: undefined,
+    formats: undefined,
+  };
+  return image.nodes.map((node) => ({
+    image,
+    node,
+    row,
+    isRead: true,
+    isShared: false,
+    file: { ok: true, value: undefined },
+  }));
 }

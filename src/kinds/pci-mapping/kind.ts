@@ -1,9 +1,11 @@
 /** PCI mappings allow a token to use a device that the file names by its address. They are created and never deleted. */
 import type { Kind, NeedsContext, StepNeeds } from '../kind.ts';
 import { NOTHING_PLANNED } from '../kind.ts';
+import type { Observed } from '../observed.ts';
+import { machinesOf, type ResolvedStack } from '../stack.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
 import { mapPciDevice, pciMapNeeds } from './map-device.ts';
-import { isPciMapStep, PCI_MAP } from './mapping.ts';
+import { isPciMapStep, PCI_MAP, type PciHardware, pciPath } from './mapping.ts';
 import { observePci } from './observe.ts';
 import { mappingToken, pciMapSteps } from './plan.ts';
 import { devicesUsedTwice } from './sharing.ts';
@@ -39,6 +41,7 @@ export const pciMappingKind: Kind = {
   planDestroy: () => NOTHING_PLANNED,
   unsettled: () => [],
   needs,
+  assumed: ({ stack, observed }) => ({ observed: assumedPci(stack, observed?.pciMappings) }),
 };
 
 function needs({ plan, stack, observed }: NeedsContext): StepNeeds[] {
@@ -52,4 +55,31 @@ function needs({ plan, stack, observed }: NeedsContext): StepNeeds[] {
       ...fieldFinder(user, step.address, observed),
     };
   });
+}
+
+/** Every device that the file names exists, and the token may map it. */
+function assumedPci(stack: ResolvedStack, known: Observed['pciMappings'] | undefined): Partial<Observed> {
+  const nodes = new Set(machinesOf(stack).map(({ fields }) => fields.node));
+  return {
+    pciMappings: known ?? { ok: false, needs: 'a server to ask' },
+    pciMaking: {
+      privileges: new Set(['Mapping.Modify', 'Mapping.Use']),
+      devices: new Map([...nodes].map((node) => [node, { ok: true, value: assumedDevices(stack, node) }])),
+    },
+  };
+}
+
+function assumedDevices(stack: ResolvedStack, node: string): PciHardware[] {
+  return stack.vms
+    .filter(({ fields }) => fields.node === node)
+    .flatMap(({ fields }) => Object.values(fields.pci ?? {}))
+    .flatMap(({ device }) => (device === undefined ? [] : [pciPath(device)]))
+    .map((path) => ({
+      path: /\.[0-7]$/.test(path) ? path : `${path}.0`,
+      id: '0000:0000',
+      subsystemId: undefined,
+      iommuGroup: 0,
+      mdev: false,
+      name: '',
+    }));
 }

@@ -15,6 +15,22 @@ export interface AclPath {
   readonly below?: true;
 }
 
+/** The path of plain bridges in the access control tree; a VNet is below its own zone. */
+export const LOCAL_ZONE = '/sdn/zones/localnetwork';
+
+/** Stands for an id that is chosen later. */
+export const UNKNOWN_VMID = 999_999_999;
+/** Privileges on a VM whose id is not known, or whose ACL entries will be removed with the VM that has the id now. */
+export const ANY_VM: AclPath = { path: '/vms', below: true };
+/** Stands for the storage of disks that could not be read. */
+export const UNKNOWN_STORAGE = 'unknown';
+
+/** A placeholder in a path becomes everything of its kind. */
+export function widened(place: AclPath): AclPath {
+  if (place.path === `/vms/${UNKNOWN_VMID}`) return ANY_VM;
+  return place.path === `/storage/${UNKNOWN_STORAGE}` ? { path: '/storage', below: true } : place;
+}
+
 /** What in the stack needs it: a key of the configuration, or a field of the file. */
 export type Cause = { readonly key: string; readonly part?: string } | { readonly field: string };
 
@@ -75,4 +91,16 @@ export function on(path: string): OneOf<AclPath> {
 
 export function rootOnly(cause: Cause, instead: string): RootNeed {
   return { kind: 'root', cause, instead };
+}
+
+/** What a token needs in order to see something. */
+export interface Visibility {
+  readonly what: string;
+  /** One of them is enough; the plan needs the first one anyway. */
+  readonly privileges: OneOf<string>;
+  readonly path: AclPath;
+}
+
+export function storageVisibility(storage: string, privileges: Visibility['privileges']): Visibility {
+  return { what: `the storage "${storage}"`, privileges, path: { path: `/storage/${storage}` } };
 }

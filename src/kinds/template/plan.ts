@@ -10,6 +10,7 @@ import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
 import { foreign } from '../foreign.ts';
 import type { TemplateCandidate } from '../observed.ts';
+import { UNKNOWN_VMID } from '../privileges/need.ts';
 import type { StackState } from '../recorded.ts';
 import { type ResolvedTemplate, type ResolvedVm, whereOf } from '../stack.ts';
 import type { Step } from '../step.ts';
@@ -22,7 +23,7 @@ import { creationDifferences, idChoice, reserveStep } from '../vm/plan/creation.
 import { desiredConfigOf, seedStep, type VmPlan, type VmPlanInput } from '../vm/plan/desired-vm.ts';
 import { destroyed } from '../vm/plan/removal.ts';
 import { identityProblem } from '../vm/plan/verdict.ts';
-import { cloned, created, desiredValuesOf, emptyVm, type Owner, UNKNOWN_VMID } from '../vm/privileges/forecast.ts';
+import { cloned, created, desiredValuesOf, emptyVm, type Owner } from '../vm/privileges/forecast.ts';
 import type { VmRecord } from '../vm/record.ts';
 import { type CloneInput, type CreateInput, type IdChoice, vmStep } from '../vm/steps.ts';
 import { finalFields, guestOf, stepsOfTemplate } from './building.ts';

@@ -10,7 +10,9 @@ import { withGivenAddresses } from './plan/choices/given-addresses.ts';
 import { withMoves } from './plan/moves.ts';
 import { planVms } from './plan/plan.ts';
 import { destroyMachines } from './plan/removal.ts';
+import { assumedMachines } from './privileges/assumed.ts';
 import { needsOfMachines } from './privileges/needs.ts';
+import { visibilityOfReference } from './privileges/visibility.ts';
 import { planRelocation } from './relocate/plan.ts';
 import { planSnapshots } from './snapshot/plan.ts';
 import { chosenNodes } from './steps.ts';
@@ -41,4 +43,6 @@ export const vmKind: Kind = {
   chosenNodes,
   secretPath: secretPathOf,
   needs: needsOfMachines,
+  assumed: assumedMachines,
+  visibility: visibilityOfReference,
 };

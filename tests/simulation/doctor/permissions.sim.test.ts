@@ -1,7 +1,7 @@
 /** Roles computed from the file: enough for the whole lifecycle, and nothing that the server does not know. */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
-import { assumedNeeds, guessText } from '../../../src/engine/privileges/assumed.ts';
+import { assumedNeeds } from '../../../src/engine/privileges/assumed.ts';
 import { pveumCommands } from '../../../src/engine/privileges/pveum.ts';
 import { type RoleSet, smallestRoles } from '../../../src/engine/privileges/roles.ts';
 import { privilegesOf } from '../../../src/pve/compatibility.ts';
@@ -16,7 +16,7 @@ function rolesFor(stackText: string, version: string): { roles: RoleSet; notes: 
   if (!found.ok) throw new Error(found.problems.map(formatDiagnostic).join('\n'));
   return {
     roles: smallestRoles(found.needs.requirements, { version: { version }, vms: 'all' }),
-    notes: found.guesses.map(guessText),
+    notes: found.guesses,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Roles computed from the file alone, for a host on which nothing of it exists: enough for a whole life from there. */
 import { describe, expect, it } from 'vitest';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
-import { assumedNeeds, guessText } from '../../../src/engine/privileges/assumed.ts';
+import { assumedNeeds } from '../../../src/engine/privileges/assumed.ts';
 import { pveumCommands } from '../../../src/engine/privileges/pveum.ts';
 import { smallestRoles } from '../../../src/engine/privileges/roles.ts';
 import { BARE_WORLD } from '../../../src/simulator/world/bare-world.ts';
@@ -18,7 +18,7 @@ function rolesFor(text: string, version: string) {
   if (!found.ok) throw new Error(found.problems.map(formatDiagnostic).join('\n'));
   return {
     roles: smallestRoles(found.needs.requirements, { version: { version }, vms: 'all' }),
-    notes: found.guesses.map(guessText),
+    notes: found.guesses,
   };
 }
 

@@ -1,7 +1,7 @@
 /** What `permissions` reports without a server, from the file and a release. */
 
 import { nodeCommand } from '../../../base/text/node-command.ts';
-import { assumedNeeds, type Guess, guessText } from '../../../engine/privileges/assumed.ts';
+import { assumedNeeds } from '../../../engine/privileges/assumed.ts';
 import { pveumCommands } from '../../../engine/privileges/pveum.ts';
 import type { PlanNeeds } from '../../../engine/privileges/requirements.ts';
 import { type RoleSet, smallestRoles } from '../../../engine/privileges/roles.ts';
@@ -40,7 +40,7 @@ export function offlineReport(
     holder,
     needs,
     notes: [
-      ...guesses.map(guessText),
+      ...guesses,
       ...(scope === 'lifecycle' ? moveNotes(roles) : []),
       ...(principal === undefined
         ? [`Name the token with --for 'user@realm!token'; ${PLACEHOLDER} is a placeholder.`]
@@ -80,7 +80,7 @@ export function assumed(
     readonly observed?: Parameters<typeof assumedNeeds>[0]['observed'];
   },
   deps: CommandDeps,
-): { needs: PlanNeeds; guesses: readonly Guess[] } {
+): { needs: PlanNeeds; guesses: readonly string[] } {
   const { opened, version, lifecycle, observed } = input;
   const found = assumedNeeds({ stack: opened.stack, version, lifecycle, observed, now: deps.clock.now() });
   if (found.ok) return found;

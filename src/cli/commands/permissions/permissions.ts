@@ -3,7 +3,6 @@
  * an administrator's token; and which privileges the token lacks or has to spare today. With --pve it needs no server.
  */
 import { shellWord } from '../../../base/text/shell.ts';
-import { guessText } from '../../../engine/privileges/assumed.ts';
 import { holderOf } from '../../../engine/privileges/check.ts';
 import { Grants, tagNeedsOf } from '../../../engine/privileges/grants.ts';
 import {
@@ -129,7 +128,7 @@ async function serverReport(
     needs,
     notes: [
       ...(result.ok && !lifecycle && result.plan.steps.length === 0 ? [NOTHING] : []),
-      ...guesses.map(guessText),
+      ...guesses,
       ...(isRoot ? [ALL_POWERFUL] : tagNotes(tags.unknown)),
       ...(isRoot || guesses.length + tags.unknown.length === 0 ? [] : exactCommand(options, holder)),
     ],

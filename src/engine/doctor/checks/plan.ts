@@ -2,7 +2,6 @@
 
 import { type Diagnostic, foldDiagnostics } from '../../../base/diagnostics.ts';
 import { counted } from '../../../base/values/units.ts';
-import { guessText } from '../../privileges/assumed.ts';
 import { RUN_AS_ROOT } from '../../privileges/report.ts';
 import type { Examination } from '../examination.ts';
 import { type Finding, findingsOf } from '../finding.ts';
@@ -57,7 +56,7 @@ export function checkPrivileges({
 }: Pick<Examination, 'rights' | 'principal' | 'result'>): Finding[] {
   const say = findingsOf('privileges');
   const { check } = rights;
-  const notes = rights.guesses.map(guessText);
+  const notes = rights.guesses;
   if (!rights.hasAny && check.missing[0]) return [blindness(principal, check.missing[0], notes)];
   if (check.missing.length > 0) {
     return check.missing.map((problem, index) => {

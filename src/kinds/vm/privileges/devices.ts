@@ -3,6 +3,7 @@ import { parseVolume, storageOfVolume } from '../../../pve/wire/index.ts';
 import {
   type AclPath,
   type Cause,
+  LOCAL_ZONE,
   type Need,
   need,
   type OneOf,
@@ -106,9 +107,6 @@ export function copyNeeds(source: ReadonlyMap<string, string>, target: string | 
   const state = source.get('vmstatestorage');
   return state === undefined ? needs : [...needs, need(ALLOCATE, on(`/storage/${state}`), cause)];
 }
-
-/** The path of plain bridges in the access control tree; a VNet is below its own zone. */
-export const LOCAL_ZONE = '/sdn/zones/localnetwork';
 
 /** A tag or trunks need their VLANs, and then not the bridge itself. */
 export function bridgeNeeds(key: string, text: string | undefined): Need[] {

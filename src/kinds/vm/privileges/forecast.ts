@@ -21,11 +21,6 @@ export interface VmForecast {
   readonly hidden?: true;
 }
 
-/** Stands for an id that is chosen later. */
-export const UNKNOWN_VMID = 999_999_999;
-/** Privileges on a VM whose id is not known, or whose ACL entries will be removed with the VM that has the id now. */
-export const ANY_VM: AclPath = { path: '/vms', below: true };
-
 /** A VM with a node and an id, and no configuration yet. */
 export function emptyVm(vmid: number, node: string): VmObserved {
   return {

@@ -6,14 +6,14 @@ import { type Address, kindOf } from '../../../base/address.ts';
 import type { Change } from '../../change.ts';
 import type { NeedsContext, StepNeeds } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
-import { type Need, type PrivilegeRules, privilegeRules } from '../../privileges/need.ts';
+import { ANY_VM, type Need, type PrivilegeRules, privilegeRules, UNKNOWN_VMID } from '../../privileges/need.ts';
 import { machinesOf, type ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { TEMPLATE_PRIVILEGES } from '../../template/privileges.ts';
 import { isTemplateStep } from '../../template/steps.ts';
 import type { ReserveInput, VmActionName } from '../steps.ts';
 import { fieldFinder } from './field-finder.ts';
-import { ANY_VM, emptyVm, UNKNOWN_VMID, type VmForecast } from './forecast.ts';
+import { emptyVm, type VmForecast } from './forecast.ts';
 import { laterNeeds } from './lifecycle.ts';
 import { STEP_PRIVILEGES, type StepContext } from './steps.ts';
 

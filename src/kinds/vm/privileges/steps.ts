@@ -5,12 +5,14 @@
 
 import {
   type AclPath,
+  ANY_VM,
   type Cause,
   type Need,
   need,
   type OneOf,
   on,
   type PrivilegeRules,
+  UNKNOWN_VMID,
 } from '../../privileges/need.ts';
 import { parseDrive } from '../config/disks.ts';
 import { type ConfigWrite, configureWrites, creationValues } from '../config/writes.ts';
@@ -19,7 +21,6 @@ import type { ConfigureInput, HandOverInput, VmActionName, VmInputs } from '../s
 import { creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
 import {
-  ANY_VM,
   attached,
   cloned,
   created,
@@ -27,7 +28,6 @@ import {
   emptyVm,
   moved,
   type Owner,
-  UNKNOWN_VMID,
   type VmForecast,
   written,
 } from './forecast.ts';
