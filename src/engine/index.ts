@@ -24,7 +24,7 @@ export { WireWatch } from './doctor/examination.ts';
 export { type ExamineInput, examine } from './doctor/examine.ts';
 export { type Finding, isHealthy } from './doctor/finding.ts';
 export type { ExecuteResult } from './execute.ts';
-export { fieldsOfVm } from './import/fields.ts';
+export { fieldsOfVm } from '../kinds/vm/take-over/fields.ts';
 export { RunLimits } from './limits.ts';
 export { type ObserveInput, observe } from './observe.ts';
 export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.ts';

@@ -8,6 +8,7 @@ import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
 import type { ActionDefinition } from './action.ts';
 import type { Change, ChangeKind, HookChoice, NodeRoom, Plan } from './change.ts';
+import type { Existing } from './existing.ts';
 import type { PlannedIds } from './ids.ts';
 import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
@@ -48,6 +49,10 @@ export interface Kind {
   located?(stack: ResolvedStack, state: StackState, observed: Observed): ResolvedStack;
   /** By address, the nodes that the steps of a plan chose, so that the same plan can be made again. Pure. */
   chosenNodes?(steps: readonly Step[]): Readonly<Record<string, string>>;
+  /** Takes over what exists already, and finds lost records again; absent for a kind that cannot. */
+  readonly existing?: Existing;
+  /** The step that removes the mark of ownership; absent for a kind whose resources bear none. */
+  releaseStep?(address: Address): Step;
   /** The field whose secret value is sent under this key of Proxmox. */
   secretPath?(key: string): string | undefined;
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */

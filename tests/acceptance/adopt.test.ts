@@ -2,9 +2,9 @@
 import { hostname } from 'node:os';
 import { describe, expect } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
-import { planAdoption } from '../../src/engine/adopt/adopt.ts';
-import { recordAdopted } from '../../src/engine/adopt/record.ts';
-import { readGuests } from '../../src/engine/adopt/survey.ts';
+import { planAdoption } from '../../src/kinds/vm/adopt/adopt.ts';
+import { recordAdopted } from '../../src/kinds/vm/adopt/record.ts';
+import { readGuests } from '../../src/kinds/vm/adopt/survey.ts';
 import { loadStack, resolveStack } from '../../src/spec/index.ts';
 import { DirectoryStore } from '../../src/state/directory-store.ts';
 import { readState } from '../../src/state/state-file.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/cli/examples.ts';
-import type { Adoption } from '../../src/engine/adopt/adopt.ts';
+import type { Adoption } from '../../src/kinds/vm/adopt/adopt.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { Newcomer } from '../simulation/adopt/support/newcomer.ts';
 import { linesOf } from '../simulation/adopt/support/random-stack.ts';

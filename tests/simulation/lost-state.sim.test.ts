@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recoverState } from '../../src/engine/import/recover.ts';
+import { recoverState } from '../../src/engine/take-over.ts';
 import { replaceState } from '../../src/engine/state-edit.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { emptyState } from '../../src/kinds/recorded.ts';

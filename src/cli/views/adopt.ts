@@ -3,9 +3,9 @@
  */
 import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
-import type { Adoption } from '../../engine/adopt/adopt.ts';
-import { remarksOn } from '../../engine/adopt/remarks.ts';
-import type { Guest, LeftGuest, Survey } from '../../engine/adopt/survey.ts';
+import type { Adoption } from '../../kinds/vm/adopt/adopt.ts';
+import { remarksOn } from '../../kinds/vm/adopt/remarks.ts';
+import type { Guest, LeftGuest, Survey } from '../../kinds/vm/adopt/survey.ts';
 import { lineDiff } from './text/line-diff.ts';
 import { renderTable } from './text/table.ts';
 import { chooseView, type HumanScreen, type ViewDeps } from './view.ts';

@@ -1,6 +1,6 @@
 /** What `import` adopted, the stack lines for it, and how they relate to the stack file. */
 import type { Address } from '../../base/address.ts';
-import type { ImportResult } from '../../engine/import/import.ts';
+import type { ImportResult } from '../../kinds/existing.ts';
 import type { Terminal } from '../terminal.ts';
 import { renderDifferences } from './plan/plan.ts';
 import { chooseView, type HumanScreen, type ViewDeps } from './view.ts';

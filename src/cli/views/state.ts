@@ -4,7 +4,7 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { commandText } from '../../base/hint.ts';
 import { counted } from '../../base/values/units.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
-import type { Recovery, Standing } from '../../engine/import/recover.ts';
+import type { Recovery, Standing } from '../../kinds/existing.ts';
 import type { Plan } from '../../kinds/change.ts';
 import type { FileRecord } from '../../kinds/image/record.ts';
 import type { StackState } from '../../kinds/recorded.ts';

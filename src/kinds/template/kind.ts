@@ -5,6 +5,7 @@ import type { ResolvedSecret } from '../vm/config/desired-config.ts';
 import { shownFields } from '../vm/fields/secrets.ts';
 import { machineToken, needsCreation, volumesUsed } from '../vm/plan/machines.ts';
 import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';
+import { ownershipStep } from '../vm/take-over/take-over.ts';
 import { TEMPLATE_ACTIONS } from './actions.ts';
 import { neededTemplates, templateToken, withForeseen } from './in-stack.ts';
 import { planTemplate, type TemplatePlan } from './plan.ts';
@@ -25,6 +26,7 @@ export const templateKind: Kind = {
   planDestroy: (context) => destroyMachines(context, ['template', 'retired']),
   // Recorded and settled with the VMs.
   unsettled: () => [],
+  releaseStep: (address) => ownershipStep(address, undefined),
   // Counted with the VMs, because most of its steps are those of a VM.
   needs: () => [],
 };

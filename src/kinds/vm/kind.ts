@@ -16,6 +16,9 @@ import { visibilityOfReference } from './privileges/visibility.ts';
 import { planRelocation } from './relocate/plan.ts';
 import { planSnapshots } from './snapshot/plan.ts';
 import { chosenNodes } from './steps.ts';
+import { takeOverVm } from './take-over/import.ts';
+import { compareVms, recoverVms } from './take-over/recover.ts';
+import { ownershipStep } from './take-over/take-over.ts';
 
 export const vmKind: Kind = {
   prefixes: ['vm', 'kept', 'replaced'],
@@ -41,6 +44,8 @@ export const vmKind: Kind = {
   given: withGivenAddresses,
   located: withKnownNodes,
   chosenNodes,
+  existing: { takeOver: takeOverVm, recover: recoverVms, compare: compareVms },
+  releaseStep: (address) => ownershipStep(address, undefined),
   secretPath: secretPathOf,
   needs: needsOfMachines,
   assumed: assumedMachines,

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../../src/base/address.ts';
-import type { Adoption } from '../../../src/engine/adopt/adopt.ts';
+import type { Adoption } from '../../../src/kinds/vm/adopt/adopt.ts';
 import { isEmpty } from '../../../src/kinds/change.ts';
 import type { ResolvedStack } from '../../../src/kinds/stack.ts';
 import { bareVm } from '../../../src/kinds/vm/bare-vm.ts';

@@ -3,8 +3,8 @@
  * empty, a second run has nothing to do. A file comes back with about as many lines as it had: at most 1.3 times as many.
  */
 import { describe, expect, it } from 'vitest';
-import type { Adoption } from '../../../src/engine/adopt/adopt.ts';
-import type { LeftGuest } from '../../../src/engine/adopt/survey.ts';
+import type { Adoption } from '../../../src/kinds/vm/adopt/adopt.ts';
+import type { LeftGuest } from '../../../src/kinds/vm/adopt/survey.ts';
 import { isEmpty } from '../../../src/kinds/change.ts';
 import { byDepth } from '../../support/depth.ts';
 import { StackScene, stackOf } from '../support/stack-scene.ts';

@@ -1,7 +1,7 @@
 /** What is refused before a kept disk is carried, and what becomes of one while a replacement is not finished. */
 import { describe, expect, it } from 'vitest';
 import { type Address, keptAddress } from '../../../src/base/address.ts';
-import { recoverState } from '../../../src/engine/import/recover.ts';
+import { recoverState } from '../../../src/engine/take-over.ts';
 import { emptyState } from '../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { draftOf, saveConfig } from '../../../src/simulator/vm/config/config-file.ts';

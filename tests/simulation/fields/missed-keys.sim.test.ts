@@ -5,7 +5,7 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { fieldsOfVm } from '../../../src/engine/import/fields.ts';
+import { fieldsOfVm } from '../../../src/kinds/vm/take-over/fields.ts';
 import { valueAt } from '../../../src/kinds/fields/field-table.ts';
 import { wireRows } from '../../../src/kinds/vm/fields/rows.ts';
 import { observedVm } from '../../../src/kinds/vm/testing/server.ts';

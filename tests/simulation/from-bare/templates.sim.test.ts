@@ -1,6 +1,6 @@
 /** Templates: several versions, drift, unfinished builds, and templates that a stack does not own. */
 import { describe, expect, it } from 'vitest';
-import { recoverState } from '../../../src/engine/import/recover.ts';
+import { recoverState } from '../../../src/engine/take-over.ts';
 import { emptyState } from '../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { seededRandom } from '../../../src/simulator/index.ts';

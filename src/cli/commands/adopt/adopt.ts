@@ -6,11 +6,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { canceled } from '../../../base/errors.ts';
 import { counted } from '../../../base/values/units.ts';
-import { type Adoption, foundVms, planAdoption } from '../../../engine/adopt/adopt.ts';
-import { recordAdopted } from '../../../engine/adopt/record.ts';
-import { readGuests, survey } from '../../../engine/adopt/survey.ts';
-import { terraformText } from '../../../engine/adopt/terraform-text.ts';
-import { importVm } from '../../../engine/import/import.ts';
+import { type Adoption, foundVms, planAdoption } from '../../../kinds/vm/adopt/adopt.ts';
+import { recordAdopted } from '../../../kinds/vm/adopt/record.ts';
+import { readGuests, survey } from '../../../kinds/vm/adopt/survey.ts';
+import { terraformText } from '../../../kinds/vm/adopt/terraform-text.ts';
+import { importExisting } from '../../../engine/take-over.ts';
 import { emptyState } from '../../../kinds/recorded.ts';
 import { readHa } from '../../../kinds/vm/observe/ha.ts';
 import type { Pve } from '../../../pve/index.ts';
@@ -138,7 +138,7 @@ async function record({ opened, pve, signal, adoption, options, deps }: Work): P
   if (options.claim) {
     const remarks: string[] = [];
     for (const { address, vm } of places) {
-      const result = await importVm({ ...edit, pve, log: deps.terminal, signal, stack, address, vmid: vm.vmid });
+      const result = await importExisting({ ...edit, pve, log: deps.terminal, signal, stack, address, vmid: vm.vmid });
       remarks.push(...result.remarks.map((remark) => `${address}: ${remark}`));
     }
     return remarks;

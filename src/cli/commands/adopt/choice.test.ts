@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Guest } from '../../../engine/adopt/survey.ts';
-import { isChosen } from '../../../engine/adopt/survey.ts';
+import type { Guest } from '../../../kinds/vm/adopt/survey.ts';
+import { isChosen } from '../../../kinds/vm/adopt/survey.ts';
 import { testDeps } from '../../testing/deps.ts';
 import { adoptView } from '../../views/adopt.ts';
 import { choiceOf } from './choice.ts';

@@ -1,7 +1,7 @@
 /** Which VMs the user wants to adopt: by options, or asked on the terminal. */
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
-import type { Choice, Guest } from '../../../engine/adopt/survey.ts';
+import type { Choice, Guest } from '../../../kinds/vm/adopt/survey.ts';
 import { badOption, type CommandDeps } from '../../command.ts';
 import type { AdoptView } from '../../views/adopt.ts';
 

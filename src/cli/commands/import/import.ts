@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { type Address, toAddress } from '../../../base/address.ts';
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
-import { type ImportResult, importVm } from '../../../engine/import/import.ts';
+import type { ImportResult } from '../../../kinds/existing.ts';
+import { importExisting } from '../../../engine/take-over.ts';
 import type { VmFields } from '../../../kinds/vm/fields/index.ts';
 import { readTextFile } from '../../../local/text-file.ts';
 import { parseVmid } from '../../../pve/index.ts';
@@ -34,7 +35,7 @@ export async function runImport(
   try {
     let obstacles: readonly string[] = [];
     const text = await readTextFile(resolve(deps.directory, opened.file), 'a stack file', undefined, opened.file);
-    const result = await importVm({
+    const result = await importExisting({
       ...(await editDeps(opened, deps, 'import')),
       pve,
       log: deps.terminal,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { advice, command, type Hint } from '../../../base/hint.ts';
 import { differingOf } from '../../../engine/evidence/record.ts';
-import { compareWithCluster } from '../../../engine/import/recover.ts';
+import { compareWithCluster } from '../../../engine/take-over.ts';
 import { readStateIfSound, replaceState } from '../../../engine/state-edit.ts';
 import type { StackState } from '../../../kinds/recorded.ts';
 import { readTextFile } from '../../../local/text-file.ts';

@@ -2,7 +2,7 @@
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { counted, printDuration } from '../../../base/values/units.ts';
-import { removeOwnershipNote } from '../../../engine/import/take-over.ts';
+import { release } from '../../../engine/take-over.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
 import { describeLock } from '../../../state/lock-refusal.ts';
 import { readRecorded } from '../../../state/recorded.ts';
@@ -85,7 +85,7 @@ async function forgetAndRelease(address: string, opened: OpenedStack, deps: Comm
   let isReleased = false;
   try {
     await forgetAddress(edit, address, async (memory) => {
-      isReleased = await removeOwnershipNote(note, memory, requireAddress(address));
+      isReleased = await release(note, memory, requireAddress(address));
     });
     return isReleased;
   } finally {

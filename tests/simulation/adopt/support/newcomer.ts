@@ -1,7 +1,7 @@
 /** What the command `adopt` does, on a scene: the file is a text here. */
-import { type Adoption, planAdoption } from '../../../../src/engine/adopt/adopt.ts';
-import { recordAdopted } from '../../../../src/engine/adopt/record.ts';
-import { type Choice, readGuests, type Survey } from '../../../../src/engine/adopt/survey.ts';
+import { type Adoption, planAdoption } from '../../../../src/kinds/vm/adopt/adopt.ts';
+import { recordAdopted } from '../../../../src/kinds/vm/adopt/record.ts';
+import { type Choice, readGuests, type Survey } from '../../../../src/kinds/vm/adopt/survey.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';

@@ -1,34 +1,25 @@
 /** What is recorded for an existing VM (its identity, and the fields of the file that match it), and its ownership line. */
-import type { Address } from '../../base/address.ts';
-import type { Clock } from '../../base/clock.ts';
-import { hasCode } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import type { Random } from '../../base/random.ts';
-import { GuestSigns } from '../../kinds/guest-signs.ts';
-import { IdReservations } from '../../kinds/ids.ts';
-import type { Observed } from '../../kinds/observed.ts';
-import { type ObservedPci, pciMappingsFor } from '../../kinds/pci-mapping/plan.ts';
-import type { ResolvedStack } from '../../kinds/stack.ts';
-import { bareVm } from '../../kinds/vm/bare-vm.ts';
-import { appliedValues, type DesiredConfig } from '../../kinds/vm/config/desired.ts';
-import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
-import { packDesired } from '../../kinds/vm/config/packed.ts';
-import { macsOf } from '../../kinds/vm/config/parts.ts';
-import { type Difference, diffVm } from '../../kinds/vm/diff/diff.ts';
-import type { VmFields } from '../../kinds/vm/fields/index.ts';
-import { appliedHa, diffHa } from '../../kinds/vm/ha.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
-import { printOwnership } from '../../kinds/vm/ownership.ts';
-import { NODE_NOT_CHOSEN } from '../../kinds/vm/placement/candidates.ts';
-import type { VmRecord } from '../../kinds/vm/record.ts';
-import { ipsOfSeed } from '../../kinds/vm/seed/addresses.ts';
-import { heldSeed, seedPlace } from '../../kinds/vm/seed/seed-place.ts';
-import { vmStep } from '../../kinds/vm/steps.ts';
-import type { Pve } from '../../pve/client.ts';
-import type { RunMemory } from '../run-memory.ts';
-import { runStep } from '../run-step.ts';
+import type { Address } from '../../../base/address.ts';
+import type { Observed } from '../../observed.ts';
+import { type ObservedPci, pciMappingsFor } from '../../pci-mapping/plan.ts';
+import type { Step } from '../../step.ts';
+import { bareVm } from '../bare-vm.ts';
+import { appliedValues, type DesiredConfig } from '../config/desired.ts';
+import { desiredConfig } from '../config/desired-config.ts';
+import { packDesired } from '../config/packed.ts';
+import { macsOf } from '../config/parts.ts';
+import { type Difference, diffVm } from '../diff/diff.ts';
+import type { VmFields } from '../fields/index.ts';
+import { appliedHa, diffHa } from '../ha.ts';
+import type { VmObserved } from '../observed.ts';
+import { printOwnership } from '../ownership.ts';
+import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
+import type { VmRecord } from '../record.ts';
+import { ipsOfSeed } from '../seed/addresses.ts';
+import { heldSeed, seedPlace } from '../seed/seed-place.ts';
+import { vmStep } from '../steps.ts';
 
-interface TakenOver {
+interface Recorded {
   readonly vm: VmRecord;
   /** The desired configuration, with the ownership line. */
   readonly desired: DesiredConfig;
@@ -54,7 +45,7 @@ export interface TakeOverInput {
   readonly pciMappings?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
-export function takeOver(input: TakeOverInput): TakenOver {
+export function takeOver(input: TakeOverInput): Recorded {
   const { fields, observed, addresses, ha } = input;
   const { vmid, uuid, node, current } = observed;
   const desired: DesiredConfig = fields ? desiredOf(input, fields) : new Map();
@@ -130,52 +121,11 @@ function isSecret(desired: DesiredConfig, path: string): boolean {
   );
 }
 
-interface NoteDeps {
-  readonly pve: Pve;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-  readonly stack: ResolvedStack;
-}
-
-/** Changes only the notes of a recorded VM; without a line, removes the ownership line from them. */
-export async function writeOwnershipNote(
-  deps: NoteDeps,
-  memory: RunMemory,
-  address: Address,
-  line: string | undefined,
-  last?: VmObserved,
-): Promise<void> {
-  const { pve, clock, random, log, stack, signal } = deps;
-  const run = {
-    pve,
-    clock,
-    random,
-    log,
-    stackName: stack.name,
-    rollout: stack.rollout,
-    memory,
-    ids: new IdReservations(),
-    ports: { isOpen: async () => false },
-    secret: () => undefined,
-  };
-  // Writes only the line; the next plan shows a description that differs.
+/**
+ * Changes only the notes of a recorded VM; without a line, removes the ownership line from them. The next plan shows a
+ * description that differs.
+ */
+export function ownershipStep(address: Address, line: string | undefined): Step {
   const change = { key: 'description', desired: { kind: 'notes', text: undefined, line } } as const;
-  const step = vmStep(address, 'vm.configure', { desired: packDesired([change]) });
-  await runStep(run, step, { observed: { last }, signs: new GuestSigns(pve, clock), signal });
-}
-
-/** Returns false if the VM is gone, or if its id belongs to another VM now. */
-export async function removeOwnershipNote(deps: NoteDeps, memory: RunMemory, address: Address): Promise<boolean> {
-  if (memory.vm(address)?.uuid === undefined) return false;
-  try {
-    await writeOwnershipNote(deps, memory, address, undefined);
-    return true;
-  } catch (error) {
-    const isGone = hasCode(error, 'NOT_FOUND');
-    const isAnother = hasCode(error, 'NOT_OURS');
-    if (isGone || isAnother) return false;
-    throw error;
-  }
+  return vmStep(address, 'vm.configure', { desired: packDesired([change]) });
 }

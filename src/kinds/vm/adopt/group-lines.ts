@@ -1,7 +1,7 @@
 /** A family of VMs as the lines of a group: what its members share, and what only some of them have. Pure. */
 import { z } from 'zod';
-import { once } from '../../base/values/once.ts';
-import { vmFieldRows } from '../../kinds/vm/fields/rows.ts';
+import { once } from '../../../base/values/once.ts';
+import { vmFieldRows } from '../fields/rows.ts';
 import type { Family, FoundVm } from './families.ts';
 import { addressRanges, idRanges } from './ranges.ts';
 import { factored, isSame, type Leaves, SLOT } from './shared-values.ts';

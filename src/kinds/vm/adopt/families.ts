@@ -1,6 +1,9 @@
-/** Families of VMs: similar VMs whose names differ by a number become a group, as a person would write it. Pure. */
-import type { VmObserved } from '../../kinds/vm/observed.ts';
-import type { ImportedFields } from '../import/fields.ts';
+/**
+ * Families of VMs: those whose names differ by a number and that are nearly alike become a group, as a person would write
+ * it. Pure.
+ */
+import type { VmObserved } from '../observed.ts';
+import type { ImportedFields } from '../take-over/fields.ts';
 import { inheritedPaths, type KnownTemplate, originOf, referenceTo } from './origin.ts';
 import { isSame, type Leaves, leavesOf } from './shared-values.ts';
 

@@ -1,13 +1,13 @@
 /** Which VMs of the cluster will be adopted, which stay as they are, and why. Reads only. */
 
-import { hasCode } from '../../base/errors.ts';
-import { nodeCommand, setUuid } from '../../base/text/node-command.ts';
-import type { StackState } from '../../kinds/recorded.ts';
-import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
-import { isHalfMade, readVm, type VmObserved } from '../../kinds/vm/observed.ts';
-import { findOwnership, ownershipCounts } from '../../kinds/vm/ownership.ts';
-import type { Pve } from '../../pve/client.ts';
-import { isNotFound } from '../../pve/errors/kinds.ts';
+import { hasCode } from '../../../base/errors.ts';
+import { nodeCommand, setUuid } from '../../../base/text/node-command.ts';
+import type { StackState } from '../../recorded.ts';
+import { vmFieldsSchema } from '../fields/index.ts';
+import { isHalfMade, readVm, type VmObserved } from '../observed.ts';
+import { findOwnership, ownershipCounts } from '../ownership.ts';
+import type { Pve } from '../../../pve/client.ts';
+import { isNotFound } from '../../../pve/errors/kinds.ts';
 
 /** What the user chose; each list that is not empty narrows the choice. */
 export interface Choice {

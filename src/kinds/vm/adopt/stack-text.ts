@@ -14,8 +14,8 @@ import {
   visit,
   YAMLMap,
 } from 'yaml';
-import { type Address, vmAddress } from '../../base/address.ts';
-import { escapedUnsafe, safeJson, visibleLine, visibleText } from '../../base/text/safe-text.ts';
+import { type Address, vmAddress } from '../../../base/address.ts';
+import { escapedUnsafe, safeJson, visibleLine, visibleText } from '../../../base/text/safe-text.ts';
 import { type FoundVm, families } from './families.ts';
 import { type GroupLines, groupLines, withDefaults } from './group-lines.ts';
 import { inOrder } from './order.ts';

@@ -2,10 +2,10 @@
  * The template that a VM was cloned from, and what the VM still has from there. A linked clone names the disk of its template.
  * A full clone keeps the creation time of its template, because Proxmox copies it. Pure.
  */
-import { drivesOf } from '../../kinds/vm/config/disks.ts';
-import { propertyOf } from '../../kinds/vm/config/parts.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
-import { fieldsOfVm } from '../import/fields.ts';
+import { drivesOf } from '../config/disks.ts';
+import { propertyOf } from '../config/parts.ts';
+import type { VmObserved } from '../observed.ts';
+import { fieldsOfVm } from '../take-over/fields.ts';
 import { isSame, type Leaves, leavesOf } from './shared-values.ts';
 
 export interface KnownTemplate {

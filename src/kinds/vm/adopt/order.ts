@@ -1,6 +1,6 @@
-/** The order of fields in a file: that of the reference page, with the place of the VM first. Pure. */
-import { once } from '../../base/values/once.ts';
-import { vmFieldRows } from '../../kinds/vm/fields/rows.ts';
+/** The order of fields in a file: as the reference page has them, with the place of the VM first. Pure. */
+import { once } from '../../../base/values/once.ts';
+import { vmFieldRows } from '../fields/rows.ts';
 import { type Leaves, SLOT } from './shared-values.ts';
 
 const ranks = once(() => new Map(vmFieldRows().map(({ path }, index) => [path, index])));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { observedOf } from '../../kinds/vm/observed.ts';
+import { observedOf } from '../observed.ts';
 import { inheritedPaths, knownTemplates, originOf, referenceTo } from './origin.ts';
 import { leavesOf } from './shared-values.ts';
 

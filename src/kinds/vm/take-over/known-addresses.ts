@@ -2,18 +2,18 @@
  * Addresses of VMs that were imported or recovered, not started by an apply. Asks the guest agents of running VMs once, all
  * within a few seconds; otherwise the file or the VM's configuration decides. An address that is still unknown is reported.
  */
-import type { Address } from '../../base/address.ts';
-import type { Clock } from '../../base/clock.ts';
-import { throwIfCanceled } from '../../base/clock.ts';
-import { canceled, ProxwrightError } from '../../base/errors.ts';
-import { drivesOf } from '../../kinds/vm/config/disks.ts';
-import { macsOf, propertyOf } from '../../kinds/vm/config/parts.ts';
-import type { VmFields } from '../../kinds/vm/fields/index.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
-import { expectedAddresses, type NicIdentity, reportedAddresses } from '../../kinds/vm/ready/addresses.ts';
-import { slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
-import type { GuestInterface, Pve } from '../../pve/index.ts';
-import { fromWireBoolean } from '../../pve/wire/index.ts';
+import type { Address } from '../../../base/address.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { throwIfCanceled } from '../../../base/clock.ts';
+import { canceled, ProxwrightError } from '../../../base/errors.ts';
+import { drivesOf } from '../config/disks.ts';
+import { macsOf, propertyOf } from '../config/parts.ts';
+import type { VmFields } from '../fields/index.ts';
+import type { VmObserved } from '../observed.ts';
+import { expectedAddresses, type NicIdentity, reportedAddresses } from '../ready/addresses.ts';
+import { slotNumber, staticAddresses } from '../ready/checks.ts';
+import type { GuestInterface, Pve } from '../../../pve/index.ts';
+import { fromWireBoolean } from '../../../pve/wire/index.ts';
 
 export interface AddressDeps {
   readonly pve: Pve;

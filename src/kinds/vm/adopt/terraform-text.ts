@@ -2,7 +2,7 @@
  * Adopted VMs as a Terraform configuration: a resource for each family, with import blocks. Differences between members
  * are in a local map, by the name of the VM. Pure.
  */
-import { safeJson, visibleLine } from '../../base/text/safe-text.ts';
+import { safeJson, visibleLine } from '../../../base/text/safe-text.ts';
 import { type Family, type FoundVm, families } from './families.ts';
 import { allLeaves } from './group-lines.ts';
 import { remarksOn } from './remarks.ts';

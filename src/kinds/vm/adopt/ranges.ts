@@ -1,5 +1,5 @@
 /** IDs and addresses of the members of a group, written as ranges where they follow each other. Pure. */
-import { parseInterface, parseIp, printIp } from '../../base/values/ip-address.ts';
+import { parseInterface, parseIp, printIp } from '../../../base/values/ip-address.ts';
 
 /** `101-103`, 7, or a list of both, in the order of the members. */
 export function idRanges(ids: readonly number[]): number | string | (number | string)[] {

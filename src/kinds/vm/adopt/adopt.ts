@@ -3,16 +3,16 @@
  * them. Reads only; `record.ts` records them.
  */
 import { setMaxListeners } from 'node:events';
-import { type Address, parseAddress } from '../../base/address.ts';
-import type { Observed } from '../../kinds/observed.ts';
-import type { StackState } from '../../kinds/recorded.ts';
-import type { ResolvedStack } from '../../kinds/stack.ts';
-import type { VmFields } from '../../kinds/vm/fields/index.ts';
-import { readHa } from '../../kinds/vm/observe/ha.ts';
-import { NODE_NOT_CHOSEN } from '../../kinds/vm/placement/candidates.ts';
-import type { Pve } from '../../pve/client.ts';
-import { fieldsOfVm } from '../import/fields.ts';
-import { takeOver } from '../import/take-over.ts';
+import { type Address, parseAddress } from '../../../base/address.ts';
+import type { Observed } from '../../observed.ts';
+import type { StackState } from '../../recorded.ts';
+import type { ResolvedStack } from '../../stack.ts';
+import type { VmFields } from '../fields/index.ts';
+import { readHa } from '../observe/ha.ts';
+import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
+import type { Pve } from '../../../pve/client.ts';
+import { fieldsOfVm } from '../take-over/fields.ts';
+import { takeOver } from '../take-over/take-over.ts';
 import { type FoundVm, foundVm } from './families.ts';
 import { type FitInput, type Fitted, fitText, UnfitVms } from './fit.ts';
 import { knownTemplates } from './origin.ts';

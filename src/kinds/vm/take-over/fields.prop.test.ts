@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import type { DesiredConfig, DesiredEntry, DesiredField } from '../../kinds/vm/config/desired.ts';
-import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
-import { propertyOf } from '../../kinds/vm/config/parts.ts';
-import { configureWrites, resizesNeeded } from '../../kinds/vm/config/writes.ts';
-import { diffVm } from '../../kinds/vm/diff/diff.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
-import { vmFieldsArbitrary } from '../../kinds/vm/testing/arbitrary-vm.ts';
-import { afterResize, afterWrite, observedVm } from '../../kinds/vm/testing/server.ts';
-import { withUnknownParts } from '../../kinds/vm/testing/unknown-parts.ts';
-import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../../kinds/vm/testing/vm-site.ts';
-import { loadStack, resolveStack } from '../../spec/index.ts';
+import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
+import { desiredConfig } from '../config/desired-config.ts';
+import { propertyOf } from '../config/parts.ts';
+import { configureWrites, resizesNeeded } from '../config/writes.ts';
+import { diffVm } from '../diff/diff.ts';
+import type { VmObserved } from '../observed.ts';
+import { vmFieldsArbitrary } from '../testing/arbitrary-vm.ts';
+import { afterResize, afterWrite, observedVm } from '../testing/server.ts';
+import { withUnknownParts } from '../testing/unknown-parts.ts';
+import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../testing/vm-site.ts';
+import { loadStack, resolveStack } from '../../../spec/index.ts';
 import { fieldsOfVm } from './fields.ts';
 
 const cases = fc

@@ -2,12 +2,12 @@
  * Makes the file match the adopted VMs: reads it like a user's file, compares every VM in it with the cluster, and
  * writes each difference for that VM alone.
  */
-import { type Address, toAddress } from '../../base/address.ts';
-import { type Diagnostic, formatDiagnostic } from '../../base/diagnostics.ts';
-import { ProxwrightError } from '../../base/errors.ts';
-import { advice, command } from '../../base/hint.ts';
-import type { ResolvedStack } from '../../kinds/stack.ts';
-import type { VmFields } from '../../kinds/vm/fields/index.ts';
+import { type Address, toAddress } from '../../../base/address.ts';
+import { type Diagnostic, formatDiagnostic } from '../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
+import type { ResolvedStack } from '../../stack.ts';
+import type { VmFields } from '../fields/index.ts';
 import { hasBelow } from './shared-values.ts';
 import { type AdoptedText, type Place, printed, setOwn } from './stack-text.ts';
 

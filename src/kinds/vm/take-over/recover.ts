@@ -3,49 +3,25 @@
  * only if its id and uuid are those of the VM, because a clone or a restored backup copies the line.
  */
 
-import { type Address, keeperOf, keptAddress, kindOf, toAddress } from '../../base/address.ts';
-import type { Clock } from '../../base/clock.ts';
-import { hasCode } from '../../base/errors.ts';
-import { commandText } from '../../base/hint.ts';
-import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
-import type { StackState } from '../../kinds/recorded.ts';
-import type { ResolvedStack } from '../../kinds/stack.ts';
-import { isTemplateAddress, versionAddress } from '../../kinds/template/versions.ts';
-import { drivesOf } from '../../kinds/vm/config/disks.ts';
-import { macsOf } from '../../kinds/vm/config/parts.ts';
-import { sameVm, vmName } from '../../kinds/vm/identity.ts';
-import { observeHa } from '../../kinds/vm/observe/ha.ts';
-import { isHalfMade, readVm, type VmObserved } from '../../kinds/vm/observed.ts';
-import { findOwnership, isForeign, type Ownership, ownershipCounts } from '../../kinds/vm/ownership.ts';
-import type { VmRecord } from '../../kinds/vm/record.ts';
-import type { Pve } from '../../pve/client.ts';
-import { isNotFound } from '../../pve/errors/kinds.ts';
+import { type Address, keeperOf, keptAddress, kindOf, toAddress } from '../../../base/address.ts';
+import { hasCode } from '../../../base/errors.ts';
+import { commandText } from '../../../base/hint.ts';
+import type { ClusterContext, RecoverContext, Recovery, Standing } from '../../existing.ts';
+import { readPciMappings } from '../../pci-mapping/observe.ts';
+import type { StackState } from '../../recorded.ts';
+import type { ResolvedStack } from '../../stack.ts';
+import { isTemplateAddress, versionAddress } from '../../template/versions.ts';
+import { drivesOf } from '../config/disks.ts';
+import { macsOf } from '../config/parts.ts';
+import { sameVm, vmName } from '../identity.ts';
+import { observeHa } from '../observe/ha.ts';
+import { isHalfMade, readVm, type VmObserved } from '../observed.ts';
+import { findOwnership, isForeign, type Ownership, ownershipCounts } from '../ownership.ts';
+import type { VmRecord } from '../record.ts';
+import type { Pve } from '../../../pve/client.ts';
+import { isNotFound } from '../../../pve/errors/kinds.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { takeOver } from './take-over.ts';
-
-export interface ClusterInput {
-  readonly pve: Pve;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface RecoverInput extends ClusterInput {
-  readonly clock: Clock;
-  readonly stack: ResolvedStack;
-  /** What is left of the state; empty if everything was lost. */
-  readonly state: StackState;
-}
-
-export interface Recovery {
-  readonly state: StackState;
-  /** Addresses that the state did not contain, or had as another VM. */
-  readonly found: readonly Address[];
-  /** Addresses of recorded VMs whose network addresses were found. */
-  readonly learned: readonly Address[];
-  /** Recorded addresses without an ownership line; they are kept. */
-  readonly notFound: readonly string[];
-  /** VMs whose line does not count or that could not be read, and NICs without an address. */
-  readonly remarks: readonly string[];
-}
 
 type Look =
   | { readonly kind: 'present'; readonly vm: VmObserved }
@@ -58,7 +34,7 @@ interface Claim {
   readonly vm: VmObserved & { readonly uuid: string };
 }
 
-export async function recoverState({ pve, clock, stack, state, signal }: RecoverInput): Promise<Recovery> {
+export async function recoverVms({ pve, clock, stack, state, signal }: RecoverContext): Promise<Recovery> {
   const guests = (await guestsOf({ pve, signal })).filter((guest) => guest.type === 'qemu');
   const remarks: string[] = [];
   const claims: Claim[] = [];
@@ -226,18 +202,8 @@ function isOnly(claim: Claim, claims: readonly Claim[], remarks: string[]): bool
   return false;
 }
 
-/** How a recorded VM compares with the cluster. */
-export interface Standing {
-  readonly address: string;
-  readonly vmid: number;
-  readonly name: string;
-  readonly standing: 'same' | 'gone' | 'another' | 'hidden' | 'unfinished';
-  /** Where it is now. */
-  readonly node: string | undefined;
-}
-
 /** Compares each VM of a state, for example from a backup, with the cluster. */
-export async function compareWithCluster({ pve, signal }: ClusterInput, state: StackState): Promise<Standing[]> {
+export async function compareVms({ pve, signal }: ClusterContext, state: StackState): Promise<Standing[]> {
   const guests = new Map((await guestsOf({ pve, signal })).map((guest) => [guest.vmid, guest]));
   return Promise.all(
     Object.entries(state.vms).map(async ([address, known]): Promise<Standing> => {
@@ -262,7 +228,7 @@ interface Guest {
   readonly running: boolean;
 }
 
-async function guestsOf({ pve, signal }: ClusterInput): Promise<(Guest & { type: string; template: boolean })[]> {
+async function guestsOf({ pve, signal }: ClusterContext): Promise<(Guest & { type: string; template: boolean })[]> {
   await pve.authenticate({ signal });
   const rows = await pve.cluster.resources({ type: 'vm' }, { signal });
   return rows.flatMap(({ vmid, node, type, template, status }) =>

@@ -1,106 +1,66 @@
 /**
- * Imports an existing VM: records its identity and writes the ownership line into its notes, and changes nothing else.
- * Fields of the file that match the VM are recorded as applied, so the next plan shows only the differences.
+ * Imports an existing VM: what is recorded of it, and the ownership line for its notes. Fields of the file that match the VM
+ * are recorded as applied, so the next plan shows only the differences. Reads only.
  */
 
-import type { Address } from '../../base/address.ts';
-import { ProxwrightError } from '../../base/errors.ts';
-import { advice, command, type Hint, setting } from '../../base/hint.ts';
-import type { Logger } from '../../base/log.ts';
-import { setUuid } from '../../base/text/node-command.ts';
-import { foreign } from '../../kinds/foreign.ts';
-import type { Observed } from '../../kinds/observed.ts';
-import { readPciMappings } from '../../kinds/pci-mapping/observe.ts';
-import type { StackState } from '../../kinds/recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
-import type { Difference } from '../../kinds/vm/diff/diff.ts';
-import type { VmFields } from '../../kinds/vm/fields/index.ts';
-import { notOurs, sameVm } from '../../kinds/vm/identity.ts';
-import { halfMadeRefusal } from '../../kinds/vm/lock.ts';
-import { readHa } from '../../kinds/vm/observe/ha.ts';
-import { readVm, type VmObserved } from '../../kinds/vm/observed.ts';
-import { findOwnership, ownershipCounts, ownershipLines, withoutLineage } from '../../kinds/vm/ownership.ts';
-import type { VmRecord } from '../../kinds/vm/record.ts';
-import type { Pve } from '../../pve/client.ts';
-import { isNotFound } from '../../pve/errors/kinds.ts';
-import type { VmPatch } from '../../state/events.ts';
-import type { RunMemory } from '../run-memory.ts';
-import { type EditDeps, editState } from '../state-edit.ts';
-import { fieldsOfVm, fittedLines, type ImportedFields, type ReadLines } from './fields.ts';
+import type { Address } from '../../../base/address.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, command, type Hint, setting } from '../../../base/hint.ts';
+import { setUuid } from '../../../base/text/node-command.ts';
+import { foreign } from '../../foreign.ts';
+import type { Observed } from '../../observed.ts';
+import { readPciMappings } from '../../pci-mapping/observe.ts';
+import type { TakenOver, TakeOverContext } from '../../existing.ts';
+import type { ResolvedVm } from '../../stack.ts';
+import type { VmFields } from '../fields/index.ts';
+import { notOurs, sameVm } from '../identity.ts';
+import { halfMadeRefusal } from '../lock.ts';
+import { readHa } from '../observe/ha.ts';
+import { readVm, type VmObserved } from '../observed.ts';
+import { findOwnership, ownershipCounts, ownershipLines, withoutLineage } from '../ownership.ts';
+import type { Pve } from '../../../pve/client.ts';
+import { isNotFound } from '../../../pve/errors/kinds.ts';
+import { fieldsOfVm, fittedLines, type ImportedFields } from './fields.ts';
 import { knownAddresses } from './known-addresses.ts';
-import { type TakeOverInput, takeOver, writeOwnershipNote } from './take-over.ts';
-
-export interface ImportInput extends Omit<EditDeps, 'stackName'> {
-  readonly pve: Pve;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-  readonly stack: ResolvedStack;
-  readonly address: Address;
-  readonly vmid: number;
-  /** The user confirms that the VM with this id belongs to the address, whatever its uuid. */
-  readonly acceptIdentity?: boolean;
-  /** Reads the user's file with the generated lines added; without it, the lines are used as they are. */
-  readonly readLines?: ReadLines;
-}
-
-export interface ImportResult {
-  readonly vm: VmRecord;
-  /** The stack lines that describe the VM. */
-  readonly found: ImportedFields;
-  /** Whether the file contains the address. */
-  readonly inFile: boolean;
-  /** Where the VM differs from the file; the next plan shows it. */
-  readonly differences: readonly Difference[];
-  /** Differences in node and power, and what could not be read; a plan does not show these. */
-  readonly remarks: readonly string[];
-}
+import { type TakeOverInput, takeOver, ownershipStep } from './take-over.ts';
 
 type Identified = VmObserved & { readonly uuid: string };
 
-export async function importVm(input: ImportInput): Promise<ImportResult> {
-  const { stack, address } = input;
+export async function takeOverVm(context: TakeOverContext): Promise<TakenOver> {
+  const { stack, address, state } = context;
+  const { lineage } = state;
   const inFile = stack.vms.find((vm) => vm.address === address);
-  return editState({ ...input, stackName: stack.name }, async (memory) => {
-    refuseKnown(input, memory.state);
-    const observed = await readExisting(input);
-    refuseForeign(input, memory.state, observed);
-    const cluster = await readCluster(input, inFile);
-    const { lineage } = memory.state;
-    const { found, fields } = await describe(input, lineage, observed, cluster, inFile?.fields);
-    const addresses = (await knownAddresses(input, [{ address, fields, observed }])).get(address);
-    const taken = takeOver({
-      ...cluster,
-      stackName: stack.name,
-      lineage,
-      address,
-      fields,
-      sensitive: inFile?.sensitive,
-      observed,
-      addresses: addresses?.addresses ?? {},
-    });
-    const before = memory.state.vms[address];
-    const record = (part: string, vm: VmPatch['vm']) =>
-      memory.recordEdit(`${address}/import/${part}`, address, [{ event: 'learned', patch: { address, vm } }]);
-    await record('begin', { ...taken.vm, phase: 'incomplete' });
-    try {
-      const line = await writeOwnership(input, memory, taken.desired, observed);
-      const vm = { ...taken.vm, lastApplied: { ...taken.vm.lastApplied, ...line } };
-      await record('complete', vm);
-      const differences = taken.differences.filter(({ path }) => path !== 'ownership');
-      const remarks = remarksOn(fields, observed, cluster.ha, addresses?.unknown);
-      return { vm, found, inFile: inFile !== undefined, differences, remarks };
-    } catch (error) {
-      // The import failed: restore what was recorded before.
-      await record('undo', before ?? null);
-      throw error;
-    }
+  refuseKnown(context);
+  const observed = await readExisting(context);
+  refuseForeign(context, observed);
+  const cluster = await readCluster(context, inFile);
+  const { found, fields } = await describe(context, lineage, observed, cluster, inFile?.fields);
+  const addresses = (await knownAddresses(context, [{ address, fields, observed }])).get(address);
+  const taken = takeOver({
+    ...cluster,
+    stackName: stack.name,
+    lineage,
+    address,
+    fields,
+    sensitive: inFile?.sensitive,
+    observed,
+    addresses: addresses?.addresses ?? {},
   });
+  const ownership = ownershipOf(taken.desired, observed);
+  const differences = taken.differences.filter(({ path }) => path !== 'ownership');
+  const remarks = remarksOn(fields, observed, cluster.ha, addresses?.unknown);
+  const vm = { ...taken.vm, lastApplied: { ...taken.vm.lastApplied, ...ownership.applied } };
+  return {
+    result: { vm, found, inFile: inFile !== undefined, differences, remarks },
+    begun: { ...taken.vm, phase: 'incomplete' },
+    ...(ownership.isToWrite && { mark: { step: ownershipStep(address, ownership.line), last: observed } }),
+  };
 }
 
 /** What the cluster knows about the VM beyond its configuration; one request each. */
 type ClusterFacts = Required<Pick<TakeOverInput, 'pciMappings'>> & { readonly ha: NonNullable<Observed['ha']> };
 
-async function readCluster({ pve, signal }: ImportInput, inFile: ResolvedVm | undefined): Promise<ClusterFacts> {
+async function readCluster({ pve, signal }: TakeOverContext, inFile: ResolvedVm | undefined): Promise<ClusterFacts> {
   const [ha, pciMappings] = await Promise.all([
     readHa(pve, signal),
     readPciMappings(pve, inFile ? [inFile] : [], signal),
@@ -110,7 +70,7 @@ async function readCluster({ pve, signal }: ImportInput, inFile: ResolvedVm | un
 
 /** The fields in the file or, if the file does not contain the VM, those of the generated lines. */
 async function describe(
-  { stack, address, readLines }: ImportInput,
+  { stack, address, readLines }: TakeOverContext,
   lineage: string | undefined,
   observed: Identified,
   cluster: ClusterFacts,
@@ -152,7 +112,7 @@ function remarksOn(
 }
 
 /** An address has one VM, and a VM has one address. */
-function refuseKnown({ address, vmid, acceptIdentity }: ImportInput, state: StackState): void {
+function refuseKnown({ address, vmid, acceptIdentity, state }: TakeOverContext): void {
   const known = state.vms[address];
   if (known && known.vmid !== vmid && !acceptIdentity) {
     throw new ProxwrightError({
@@ -172,7 +132,7 @@ function refuseKnown({ address, vmid, acceptIdentity }: ImportInput, state: Stac
   });
 }
 
-async function readExisting({ pve, vmid, address, signal }: ImportInput): Promise<Identified> {
+async function readExisting({ pve, vmid, address, signal }: TakeOverContext): Promise<Identified> {
   await pve.authenticate({ signal });
   const guests = await pve.cluster.resources({ type: 'vm' }, { signal });
   const row = guests.find((guest) => guest.vmid === vmid);
@@ -212,7 +172,7 @@ async function readExisting({ pve, vmid, address, signal }: ImportInput): Promis
   return { ...observed, uuid };
 }
 
-async function readIfThere(pve: Pve, node: string, vmid: number, signal: AbortSignal): Promise<VmObserved | undefined> {
+async function readIfThere(pve: Pve, node: string, vmid: number, signal: AbortSignal | undefined): Promise<VmObserved | undefined> {
   try {
     return await readVm(pve, node, vmid, { signal });
   } catch (error) {
@@ -225,8 +185,7 @@ function refused(address: Address, detail: string, hint: Hint | string): Proxwri
   return new ProxwrightError({ code: 'BAD_VALUE', where: { address }, detail, hint });
 }
 
-function refuseForeign(input: ImportInput, state: StackState, vm: Identified): void {
-  const { address, stack, acceptIdentity } = input;
+function refuseForeign({ address, stack, state, acceptIdentity }: TakeOverContext, vm: Identified): void {
   const known = state.vms[address];
   if (known?.uuid !== undefined && !sameVm(known, vm) && !acceptIdentity) {
     throw notOurs({ address, recorded: known, observed: vm });
@@ -250,19 +209,12 @@ function refuseForeign(input: ImportInput, state: StackState, vm: Identified): v
   });
 }
 
-/** The only write of an import; skipped if the notes already have the desired line. */
-async function writeOwnership(
-  input: ImportInput,
-  memory: RunMemory,
-  desired: ReturnType<typeof takeOver>['desired'],
-  observed: Identified,
-): Promise<Record<string, string | null>> {
+/** The line that the notes are to have, and whether they have it already. */
+function ownershipOf(desired: ReturnType<typeof takeOver>['desired'], observed: Identified) {
   const notes = desired.get('description')?.desired;
-  if (notes?.kind !== 'notes') return {};
+  if (notes?.kind !== 'notes') return { isToWrite: false, applied: {} } as const;
+  const { line } = notes;
   const standing = ownershipLines(observed.current.get('description') ?? '');
-  if (notes.line !== undefined && standing.length === 1 && standing[0] === notes.line)
-    return { ownership: withoutLineage(notes.line) };
-  if (notes.line === undefined && standing.length === 0) return { ownership: null };
-  await writeOwnershipNote(input, memory, input.address, notes.line, observed);
-  return { ownership: notes.line === undefined ? null : withoutLineage(notes.line) };
+  const isThere = line === undefined ? standing.length === 0 : standing.length === 1 && standing[0] === line;
+  return { line, isToWrite: !isThere, applied: { ownership: line === undefined ? null : withoutLineage(line) } };
 }

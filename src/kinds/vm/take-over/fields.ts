@@ -3,15 +3,16 @@
  * is valid according to the schema and has no differences from the VM.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { vmAddress } from '../../base/address.ts';
-import { invariant } from '../../base/errors.ts';
-import { wordsOfText } from '../../kinds/fields/words.ts';
-import { bareVm } from '../../kinds/vm/bare-vm.ts';
-import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
-import { type Drive, diskPartText, drivesOf } from '../../kinds/vm/config/disks.ts';
-import { propertyOf } from '../../kinds/vm/config/parts.ts';
-import { diffVm } from '../../kinds/vm/diff/diff.ts';
-import { type VmFields, vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
+import type { ReadLines } from '../../existing.ts';
+import { vmAddress } from '../../../base/address.ts';
+import { invariant } from '../../../base/errors.ts';
+import { wordsOfText } from '../../fields/words.ts';
+import { bareVm } from '../bare-vm.ts';
+import { desiredConfig } from '../config/desired-config.ts';
+import { type Drive, diskPartText, drivesOf } from '../config/disks.ts';
+import { propertyOf } from '../config/parts.ts';
+import { diffVm } from '../diff/diff.ts';
+import { type VmFields, vmFieldsSchema } from '../fields/index.ts';
 import {
   driveRows,
   efiRows,
@@ -27,13 +28,13 @@ import {
   virtiofsRows,
   vmRows,
   type WireRow,
-} from '../../kinds/vm/fields/rows.ts';
-import { writtenHa } from '../../kinds/vm/ha.ts';
-import { effectiveValues, type VmObserved } from '../../kinds/vm/observed.ts';
-import { stripOwnership } from '../../kinds/vm/ownership.ts';
-import { violationsOf } from '../../kinds/vm/rules/index.ts';
-import { heldSeed } from '../../kinds/vm/seed/seed-place.ts';
-import type { HaResource } from '../../pve/index.ts';
+} from '../fields/rows.ts';
+import { writtenHa } from '../ha.ts';
+import { effectiveValues, type VmObserved } from '../observed.ts';
+import { stripOwnership } from '../ownership.ts';
+import { violationsOf } from '../rules/index.ts';
+import { heldSeed } from '../seed/seed-place.ts';
+import type { HaResource } from '../../../pve/index.ts';
 
 /** A part of a stack file, not validated yet. */
 type Tree = { [key: string]: unknown };
@@ -250,9 +251,6 @@ function put(tree: Tree, path: string, value: unknown): void {
 function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
-
-/** The fields of the VM in the file with these lines added; undefined if the file would be invalid. */
-export type ReadLines = (written: Readonly<Tree>) => Promise<VmFields | undefined>;
 
 interface FittedLines {
   readonly written: Readonly<Tree>;
