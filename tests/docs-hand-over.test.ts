@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { FORMATS } from '../src/cli/commands/show/output.ts';
-import { CHECKS } from '../src/engine/doctor/finding.ts';
 import { k3sScript } from '../src/engine/outputs/hand-over/k3s.ts';
 import { rancherScript } from '../src/engine/outputs/hand-over/rancher.ts';
 import { talosScript } from '../src/engine/outputs/hand-over/talos.ts';
 import { stackOutputs } from '../src/engine/outputs/outputs.ts';
 import { STACK, STATE, stackOf, vm } from '../src/engine/outputs/testing/lab.ts';
+import { CHECKS } from '../src/kinds/doctor/finding.ts';
 import { codeIn, page, root } from './docs-pages.ts';
 
 describe('the page on hand-over', () => {

@@ -3,6 +3,7 @@ export type { Address } from '../base/address.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from '../base/retry.ts';
 export type { PortProbe } from '../base/transport.ts';
 export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
+export { type Finding, isHealthy } from '../kinds/doctor/finding.ts';
 export { IdReservations } from '../kinds/ids.ts';
 export type { Observed } from '../kinds/observed.ts';
 export type { StackState } from '../kinds/recorded.ts';
@@ -10,6 +11,7 @@ export type { Step } from '../kinds/step.ts';
 export type { Difference } from '../kinds/vm/diff/diff.ts';
 export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
 export type { VmRecord } from '../kinds/vm/record.ts';
+export { fieldsOfVm } from '../kinds/vm/take-over/fields.ts';
 export {
   loadStack,
   type Resolution,
@@ -22,9 +24,7 @@ export type { ResourceOutcome, RunEvent } from '../state/events.ts';
 export { diagnose } from './doctor/diagnose.ts';
 export { WireWatch } from './doctor/examination.ts';
 export { type ExamineInput, examine } from './doctor/examine.ts';
-export { type Finding, isHealthy } from './doctor/finding.ts';
 export type { ExecuteResult } from './execute.ts';
-export { fieldsOfVm } from '../kinds/vm/take-over/fields.ts';
 export { RunLimits } from './limits.ts';
 export { type ObserveInput, observe } from './observe.ts';
 export { readOutput, type StackOutputs, stackOutputs } from './outputs/outputs.ts';

@@ -8,13 +8,15 @@ import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
 import type { ActionDefinition } from './action.ts';
 import type { Change, ChangeKind, HookChoice, NodeRoom, Plan } from './change.ts';
+import type { Checks, ExamineContext, ExaminedPart, UpgradeContext } from './doctor/examined.ts';
+import type { Finding } from './doctor/finding.ts';
 import type { Existing } from './existing.ts';
 import type { PlannedIds } from './ids.ts';
 import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
 import type { Cause, Need, Visibility } from './privileges/need.ts';
 import type { StackState } from './recorded.ts';
-import type { ResolvedStack } from './stack.ts';
+import type { ResolvedStack, ResolvedVm } from './stack.ts';
 import type { Step } from './step.ts';
 import type { ResolvedSecret } from './vm/config/desired-config.ts';
 import type { Findings } from './vm/plan/checks/checks.ts';
@@ -53,6 +55,14 @@ export interface Kind {
   readonly existing?: Existing;
   /** The step that removes the mark of ownership; absent for a kind whose resources bear none. */
   releaseStep?(address: Address): Step;
+  /** Machines that an unfinished run was creating: how they ended only an apply finds out. Pure. */
+  unfinished?(stack: ResolvedStack, state: StackState, observed: Observed): readonly ResolvedVm[];
+  /** Reads what its checks look at. */
+  examine?(context: ExamineContext): Promise<ExaminedPart>;
+  /** What the doctor checks about its resources. */
+  readonly checks?: Checks;
+  /** What an upgrade of Proxmox VE breaks in its resources. Pure. */
+  checkUpgrade?(context: UpgradeContext): readonly Finding[];
   /** The field whose secret value is sent under this key of Proxmox. */
   secretPath?(key: string): string | undefined;
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */

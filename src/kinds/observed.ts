@@ -1,5 +1,6 @@
 /** What the cluster reports about the resources of a stack: plain data, the third input of a plan. */
 import type { Address } from '../base/address.ts';
+import { hasCode } from '../base/errors.ts';
 import type { HaResource, HaRule, Permissions } from '../pve/index.ts';
 import type { PciHardware } from './pci-mapping/mapping.ts';
 import type { ResolvedImage } from './stack.ts';
@@ -12,6 +13,16 @@ export type Readable<Value> =
   | { readonly ok: true; readonly value: Value }
   /** Reported as not checked, never taken for correct. */
   | { readonly ok: false; readonly needs: string };
+
+/** A missing privilege becomes the result; every other error is thrown. */
+export async function readIfAllowed<Value>(read: () => Promise<Value>, needs: string): Promise<Readable<Value>> {
+  try {
+    return { ok: true, value: await read() };
+  } catch (error) {
+    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs };
+    throw error;
+  }
+}
 
 /**
  * How old an answer may be, in milliseconds, if one process plans several resources. The server checks every change

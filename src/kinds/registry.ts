@@ -7,7 +7,7 @@ import type { AnyAction, Kind } from './kind.ts';
 import type { Observed } from './observed.ts';
 import { pciMappingKind } from './pci-mapping/kind.ts';
 import type { StackState } from './recorded.ts';
-import type { ResolvedStack } from './stack.ts';
+import type { ResolvedStack, ResolvedVm } from './stack.ts';
 import type { Step } from './step.ts';
 import { templateKind } from './template/kind.ts';
 import { vmKind } from './vm/kind.ts';
@@ -56,6 +56,11 @@ export function givenStack(stack: ResolvedStack, state: StackState): ResolvedSta
 /** The stack with the nodes on which its resources are. */
 export function locatedStack(stack: ResolvedStack, state: StackState, observed: Observed): ResolvedStack {
   return KINDS.reduce((result, kind) => kind.located?.(result, state, observed) ?? result, stack);
+}
+
+/** A command that only reads leaves these out of its plan. */
+export function unfinishedMachines(stack: ResolvedStack, state: StackState, observed: Observed): readonly ResolvedVm[] {
+  return KINDS.flatMap((kind) => kind.unfinished?.(stack, state, observed) ?? []);
 }
 
 /** By address, the nodes that a plan chose. */

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
-import { isHealthy } from '../../src/engine/doctor/finding.ts';
 import { outputsForPeople } from '../../src/engine/outputs/render.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
+import { isHealthy } from '../../src/kinds/doctor/finding.ts';
 import { buildWorld, type WorldFile } from '../../src/simulator/index.ts';
 import { BARE_WORLD } from '../../src/simulator/world/bare-world.ts';
 import { type ExampleScene, openExample, type SceneOptions, shown } from './support/example-scene.ts';

@@ -1,9 +1,9 @@
 /** Every example on a fresh simulated host: validate, doctor, plan, apply, empty plan and destroy, as its README shows. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { EXAMPLES } from '../../src/cli/examples.ts';
-import { isHealthy } from '../../src/engine/doctor/finding.ts';
 import { outputsForPeople } from '../../src/engine/outputs/render.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
+import { isHealthy } from '../../src/kinds/doctor/finding.ts';
 import { type ExampleScene, openExample, type SceneOptions, shown } from './support/example-scene.ts';
 import { optionsIn, shownLines } from './support/readme.ts';
 

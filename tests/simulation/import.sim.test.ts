@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { vmAddress } from '../../src/base/address.ts';
-import { fieldsOfVm } from '../../src/kinds/vm/take-over/fields.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { readVm } from '../../src/kinds/vm/observed.ts';
 import { shortLineage } from '../../src/kinds/vm/ownership.ts';
+import { fieldsOfVm } from '../../src/kinds/vm/take-over/fields.ts';
 import { BY_HAND, StackScene, stackOf, WEB } from './support/stack-scene.ts';
 
 const MINIMAL = stackOf(`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { recoverState } from '../../src/engine/take-over.ts';
 import { replaceState } from '../../src/engine/state-edit.ts';
+import { recoverState } from '../../src/engine/take-over.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { emptyState } from '../../src/kinds/recorded.ts';
 import type { ResolvedStack } from '../../src/spec/index.ts';

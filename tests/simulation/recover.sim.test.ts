@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { compareWithCluster, recoverState } from '../../src/engine/take-over.ts';
 import { replaceState } from '../../src/engine/state-edit.ts';
+import { compareWithCluster, recoverState } from '../../src/engine/take-over.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { emptyState, type StackState } from '../../src/kinds/recorded.ts';
 import { StackScene, stackOf } from './support/stack-scene.ts';

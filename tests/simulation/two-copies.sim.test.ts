@@ -1,7 +1,7 @@
 /** One stack file, two states: on two machines, or in two directories. Each would make its own VMs and find its plan empty. */
 import { describe, expect, it } from 'vitest';
-import { recoverState } from '../../src/engine/take-over.ts';
 import { replaceState } from '../../src/engine/state-edit.ts';
+import { recoverState } from '../../src/engine/take-over.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { emptyState } from '../../src/kinds/recorded.ts';
 import { findOwnership, shortLineage, withoutLineage } from '../../src/kinds/vm/ownership.ts';

@@ -1,9 +1,9 @@
 /** Stages that `apply --verify` and `verify` share: the file, the cluster, and the judgement of a plan that must be empty. */
 
 import { counted, inNumber } from '../../base/values/units.ts';
-import { type CheckName, isHealthy } from '../../engine/doctor/finding.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
 import { pendingRestarts } from '../../kinds/change.ts';
+import { type CheckName, isHealthy } from '../../kinds/doctor/finding.ts';
 import { AlreadyShown, type CommandDeps, type ExitCode, type StackOptions } from '../command.ts';
 import { findingsFor } from '../commands/check/doctor.ts';
 import { type OpenedStack, openReadStack } from '../stack/open.ts';

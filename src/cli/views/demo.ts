@@ -1,9 +1,9 @@
 /** How the demo looks: in colour and motion on a terminal, as plain lines elsewhere, as JSON lines with --json. */
 import type { Clock } from '../../base/clock.ts';
 import { counted, printDuration } from '../../base/values/units.ts';
-import type { Finding } from '../../engine/doctor/finding.ts';
 import type { OutputValues } from '../../engine/outputs/contract.ts';
 import type { Plan } from '../../kinds/change.ts';
+import type { Finding } from '../../kinds/doctor/finding.ts';
 import type { CommandDeps } from '../command.ts';
 import type { KilledRun } from '../commands/demo/scene.ts';
 import { renderFindings } from './check/doctor.ts';

@@ -1,5 +1,8 @@
 /** Runs all checks on one examination, in the order in which they are shown. Pure. */
-import { checkCapacity, checkDevices } from './checks/capacity.ts';
+
+import type { Checks } from '../../kinds/doctor/examined.ts';
+import type { CheckName, Finding } from '../../kinds/doctor/finding.ts';
+import { KINDS } from '../../kinds/registry.ts';
 import {
   checkCertificate,
   checkClock,
@@ -9,14 +12,15 @@ import {
   checkToken,
   checkVersion,
 } from './checks/connection.ts';
-import { checkNeighbours } from './checks/neighbours.ts';
 import { checkPlan, checkPrivileges, checkReadings } from './checks/plan.ts';
-import { checkImages, checkStorages } from './checks/storage.ts';
-import { checkTemplates } from './checks/template.ts';
 import type { Examination } from './examination.ts';
-import type { Finding } from './finding.ts';
 
 type Check = (examination: Examination) => readonly Finding[];
+
+/** The checks of the kinds, by name. */
+const OF_KINDS: Checks = Object.assign({}, ...KINDS.map(({ checks }) => checks));
+
+const ofKinds = (...names: readonly CheckName[]): Check[] => names.flatMap((name) => OF_KINDS[name] ?? []);
 
 const ALL: readonly Check[] = [
   checkEndpoint,
@@ -27,12 +31,7 @@ const ALL: readonly Check[] = [
   checkLatency,
   checkPrivileges,
   checkPlan,
-  checkTemplates,
-  checkImages,
-  checkStorages,
-  checkCapacity,
-  checkNeighbours,
-  checkDevices,
+  ...ofKinds('template', 'images', 'storage', 'capacity', 'neighbours', 'devices'),
   checkQuorum,
 ];
 

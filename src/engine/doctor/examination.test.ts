@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../base/virtual-clock.ts';
+import { roughSize } from '../../kinds/doctor/finding.ts';
 import { median, WireWatch } from './examination.ts';
-import { roughSize } from './finding.ts';
 
 describe('WireWatch', () => {
   it('measures response times and clock skew', async () => {

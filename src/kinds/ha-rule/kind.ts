@@ -1,8 +1,7 @@
-/** HA rules make a failover respect `placement`. They are derived from the VMs of a stack and not recorded. */
-import { hasCode } from '../../base/errors.ts';
+/** HA rules keep a failover to what `placement` says. They are derived from the VMs of a stack and recorded nowhere. */
 import { counted } from '../../base/values/units.ts';
 import type { Kind, NeedsContext, ObserveContext, StepNeeds } from '../kind.ts';
-import { MAX_AGE_MS, type Observed } from '../observed.ts';
+import { MAX_AGE_MS, type Observed, readIfAllowed } from '../observed.ts';
 import type { Step } from '../step.ts';
 import { isHaPath } from '../vm/ha.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
@@ -37,13 +36,11 @@ async function observeRules({ pve, stack, state, signal }: ObserveContext): Prom
     stack.vms.some(({ fields }) => fields.ha !== undefined) ||
     Object.values(state.vms).some(({ lastApplied }) => Object.keys(lastApplied).some(isHaPath));
   if (!isMentioned) return {};
-  try {
+  const read = async () => {
     const book = ruleBook(pve, await pve.authenticate({ signal }));
-    return { haRules: { ok: true, value: await book.list({ signal, maxAgeMs: MAX_AGE_MS.guests }) } };
-  } catch (error) {
-    if (!hasCode(error, 'PRIVILEGE_MISSING')) throw error;
-    return { haRules: { ok: false, needs: 'Sys.Audit on /' } };
-  }
+    return book.list({ signal, maxAgeMs: MAX_AGE_MS.guests });
+  };
+  return { haRules: await readIfAllowed(read, 'Sys.Audit on /') };
 }
 
 function changeOf(step: RuleStep): 'create' | 'update' | 'delete' {

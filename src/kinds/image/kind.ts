@@ -8,6 +8,7 @@ import { type Need, storageVisibility } from '../privileges/need.ts';
 import type { ResolvedImage, ResolvedStack } from '../stack.ts';
 import { candidatesOf } from '../vm/placement/candidates.ts';
 import { FILE_ACTIONS } from './actions/index.ts';
+import { checkImages, readDownloads } from './doctor.ts';
 import { placeOfVolume } from './file.ts';
 import { observeImages } from './observe.ts';
 import { planImages, siteAddress, volumeOf, volumeTokens } from './plan.ts';
@@ -32,6 +33,8 @@ export const imageKind: Kind = {
   planDestroy: planRemoval,
   unsettled: () => [],
   needs,
+  examine: async (context) => ({ downloads: await readDownloads(context) }),
+  checks: { images: checkImages },
   assumed: ({ stack }) => ({ observed: { images: stack.images.flatMap(assumedSites) } }),
   visibility: ({ address, field }, { images }) => {
     const image = images.find((each) => each.address === address);

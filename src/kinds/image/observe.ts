@@ -1,7 +1,6 @@
 /** Reads which images of the stack exist: one list for each storage that has to hold some. */
-import { hasCode } from '../../base/errors.ts';
 import type { Pve } from '../../pve/client.ts';
-import type { ImageSite, Readable, StorageRow } from '../observed.ts';
+import { type ImageSite, type Readable, readIfAllowed, type StorageRow } from '../observed.ts';
 import type { ResolvedImage } from '../stack.ts';
 import { imageVolid } from './file.ts';
 
@@ -49,11 +48,9 @@ function sitesOf(image: ResolvedImage, storages: Storages): Site[] {
 }
 
 async function readFiles(pve: Pve, node: string, storage: string, signal: AbortSignal | undefined): Promise<Files> {
-  try {
+  const read = async () => {
     const volumes = await pve.node(node).storage(storage).content.list({}, { signal });
-    return { ok: true, value: new Map(volumes.map(({ volid, size, ctime }) => [volid, { sizeBytes: size, ctime }])) };
-  } catch (error) {
-    if (!hasCode(error, 'PRIVILEGE_MISSING')) throw error;
-    return { ok: false, needs: `Datastore.Audit or Datastore.AllocateSpace on /storage/${storage}` };
-  }
+    return new Map(volumes.map(({ volid, size, ctime }) => [volid, { sizeBytes: size, ctime }]));
+  };
+  return readIfAllowed(read, `Datastore.Audit or Datastore.AllocateSpace on /storage/${storage}`);
 }

@@ -4,6 +4,7 @@ import { NOTHING_PLANNED } from '../kind.ts';
 import type { Observed } from '../observed.ts';
 import { machinesOf, type ResolvedStack } from '../stack.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
+import { checkDevices, examineDevices } from './doctor.ts';
 import { mapPciDevice, pciMapNeeds } from './map-device.ts';
 import { isPciMapStep, PCI_MAP, type PciHardware, pciPath } from './mapping.ts';
 import { observePci } from './observe.ts';
@@ -41,6 +42,8 @@ export const pciMappingKind: Kind = {
   planDestroy: () => NOTHING_PLANNED,
   unsettled: () => [],
   needs,
+  examine: async (context) => ({ devices: await examineDevices(context) }),
+  checks: { devices: checkDevices },
   assumed: ({ stack, observed }) => ({ observed: assumedPci(stack, observed?.pciMappings) }),
 };
 

@@ -1,7 +1,6 @@
 /** Reads PCI mappings and, for devices without one, what is needed to create it. */
-import { hasCode } from '../../base/errors.ts';
 import type { PciDevice, Pve } from '../../pve/index.ts';
-import type { Observed, PciMaking, Readable } from '../observed.ts';
+import { type Observed, type PciMaking, type Readable, readIfAllowed } from '../observed.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { candidatesOf } from '../vm/placement/candidates.ts';
 import { mapsExactly, type PciHardware, pciPath } from './mapping.ts';
@@ -82,25 +81,27 @@ async function readMaking({ pve, nodes, signal }: ObservePciInput, unmapped: Rea
     reaches && name.startsWith('Mapping.') ? [name] : [],
   );
   const online = [...unmapped].filter((node) => nodes.get(node)?.online);
-  const devices = await Promise.all(online.map(async (node) => [node, await readDevices(pve, node, signal)] as const));
+  const devices = await Promise.all(
+    online.map(async (node) => [node, await readDevices(pve, node, signal, HIDDEN_CLASSES)] as const),
+  );
   return { privileges: new Set(privileges), devices: new Map(devices) };
 }
 
-async function readDevices(
+/** All of them, or without the classes that are never passed through. */
+export async function readDevices(
   pve: Pve,
   node: string,
   signal: AbortSignal | undefined,
+  hidden?: string,
 ): Promise<Readable<readonly PciHardware[]>> {
-  try {
-    const devices = await pve.node(node).pciDevices({ 'pci-class-blacklist': HIDDEN_CLASSES }, { signal });
-    return { ok: true, value: devices.map(hardwareOf) };
-  } catch (error) {
-    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs: 'Sys.Audit on /' };
-    throw error;
-  }
+  const classes = hidden === undefined ? {} : { 'pci-class-blacklist': hidden };
+  return readIfAllowed(
+    async () => (await pve.node(node).pciDevices(classes, { signal })).map(hardwareOf),
+    'Sys.Audit on /',
+  );
 }
 
-export function hardwareOf(device: PciDevice): PciHardware {
+function hardwareOf(device: PciDevice): PciHardware {
   const { id, vendor, device: model, subsystem_vendor: vendorOfCard, subsystem_device: card, iommugroup } = device;
   const hasSubsystem = vendorOfCard !== undefined && card !== undefined;
   return {

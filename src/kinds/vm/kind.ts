@@ -2,6 +2,12 @@
 
 import type { Kind } from '../kind.ts';
 import { VM_ACTIONS } from './actions/index.ts';
+import { checkCapacity } from './doctor/capacity.ts';
+import { examineMachines } from './doctor/examine.ts';
+import { checkNeighbours } from './doctor/neighbours.ts';
+import { checkStorages } from './doctor/storage.ts';
+import { checkTemplates } from './doctor/template.ts';
+import { checkUpgradeOfVms } from './doctor/upgrade.ts';
 import { secretPathOf } from './fields/rows.ts';
 import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe/observe.ts';
@@ -19,6 +25,7 @@ import { chosenNodes } from './steps.ts';
 import { takeOverVm } from './take-over/import.ts';
 import { compareVms, recoverVms } from './take-over/recover.ts';
 import { ownershipStep } from './take-over/take-over.ts';
+import { unfinishedMachines } from './unfinished.ts';
 
 export const vmKind: Kind = {
   prefixes: ['vm', 'kept', 'replaced'],
@@ -46,6 +53,15 @@ export const vmKind: Kind = {
   chosenNodes,
   existing: { takeOver: takeOverVm, recover: recoverVms, compare: compareVms },
   releaseStep: (address) => ownershipStep(address, undefined),
+  unfinished: unfinishedMachines,
+  examine: examineMachines,
+  checks: {
+    template: checkTemplates,
+    storage: checkStorages,
+    capacity: checkCapacity,
+    neighbours: checkNeighbours,
+  },
+  checkUpgrade: checkUpgradeOfVms,
   secretPath: secretPathOf,
   needs: needsOfMachines,
   assumed: assumedMachines,

@@ -13,11 +13,11 @@ import { plainPaint } from '../../../src/cli/views/text/paint.ts';
 import { diagnose } from '../../../src/engine/doctor/diagnose.ts';
 import { WireWatch } from '../../../src/engine/doctor/examination.ts';
 import { examine } from '../../../src/engine/doctor/examine.ts';
-import type { Finding } from '../../../src/engine/doctor/finding.ts';
 import { type StackOutputs, stackOutputs } from '../../../src/engine/outputs/outputs.ts';
 import type { PlanResult } from '../../../src/engine/plan.ts';
 import { type PlanOptions, Session } from '../../../src/engine/session.ts';
 import type { Plan } from '../../../src/kinds/change.ts';
+import type { Finding } from '../../../src/kinds/doctor/finding.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { isPortOpen } from '../../../src/simulator/guests/addresses.ts';
 import {

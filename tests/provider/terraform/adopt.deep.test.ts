@@ -1,9 +1,9 @@
 /** VMs that were there before, written as a Terraform configuration: the host imports them, and nothing else happens. */
 import { afterEach, describe, expect, it } from 'vitest';
+import { emptyState } from '../../../src/kinds/recorded.ts';
 import { foundVms } from '../../../src/kinds/vm/adopt/adopt.ts';
 import { readGuests, survey } from '../../../src/kinds/vm/adopt/survey.ts';
 import { terraformText } from '../../../src/kinds/vm/adopt/terraform-text.ts';
-import { emptyState } from '../../../src/kinds/recorded.ts';
 import { readHa } from '../../../src/kinds/vm/observe/ha.ts';
 import { BY_HAND } from '../../simulation/support/stack-scene.ts';
 import { ONE_HOST } from './support/hosts.ts';

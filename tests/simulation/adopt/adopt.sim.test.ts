@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../../src/base/address.ts';
-import type { Adoption } from '../../../src/kinds/vm/adopt/adopt.ts';
 import { isEmpty } from '../../../src/kinds/change.ts';
 import type { ResolvedStack } from '../../../src/kinds/stack.ts';
+import type { Adoption } from '../../../src/kinds/vm/adopt/adopt.ts';
 import { bareVm } from '../../../src/kinds/vm/bare-vm.ts';
 import { violationsOf } from '../../../src/kinds/vm/rules/index.ts';
 import { vmFieldsArbitrary } from '../../../src/kinds/vm/testing/arbitrary-vm.ts';

@@ -3,9 +3,9 @@
  * empty, a second run has nothing to do. A file comes back with about as many lines as it had: at most 1.3 times as many.
  */
 import { describe, expect, it } from 'vitest';
+import { isEmpty } from '../../../src/kinds/change.ts';
 import type { Adoption } from '../../../src/kinds/vm/adopt/adopt.ts';
 import type { LeftGuest } from '../../../src/kinds/vm/adopt/survey.ts';
-import { isEmpty } from '../../../src/kinds/change.ts';
 import { byDepth } from '../../support/depth.ts';
 import { StackScene, stackOf } from '../support/stack-scene.ts';
 import { makeClutter } from './support/by-hand.ts';

@@ -1,6 +1,6 @@
 /** The doctor on a simulated cluster: its findings, that it only reads, and that its remedies work. */
 import { describe, expect, it } from 'vitest';
-import { isHealthy } from '../../../src/engine/doctor/finding.ts';
+import { isHealthy } from '../../../src/kinds/doctor/finding.ts';
 import type { World } from '../../../src/simulator/index.ts';
 import { MemoryStore } from '../../../src/state/memory-store.ts';
 import { readState } from '../../../src/state/state-file.ts';

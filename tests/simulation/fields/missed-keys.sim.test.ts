@@ -5,9 +5,9 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { fieldsOfVm } from '../../../src/kinds/vm/take-over/fields.ts';
 import { valueAt } from '../../../src/kinds/fields/field-table.ts';
 import { wireRows } from '../../../src/kinds/vm/fields/rows.ts';
+import { fieldsOfVm } from '../../../src/kinds/vm/take-over/fields.ts';
 import { observedVm } from '../../../src/kinds/vm/testing/server.ts';
 import { VM_SCHEMA } from '../../../src/provider/kinds/vm/schema.ts';
 import type { Attributes } from '../../../src/provider/schema/model.ts';

@@ -1,12 +1,21 @@
 /** A stack, a store and a simulated cluster in one process, on virtual time: for tests of what is recorded of a stack. */
 import { vmAddress } from '../../../src/base/address.ts';
 import { silentLogger } from '../../../src/base/log.ts';
-import { type ImportInput, importExisting } from '../../../src/engine/take-over.ts';
 import { Session } from '../../../src/engine/session.ts';
 import type { EditDeps } from '../../../src/engine/state-edit.ts';
+import { type ImportInput, importExisting } from '../../../src/engine/take-over.ts';
 import type { Plan } from '../../../src/kinds/change.ts';
 import { createPve, type Pve, parseToken } from '../../../src/pve/index.ts';
-import { createSimulator, defaultWorld, type FaultRuleInput, ruleFaults, type Simulator, seededRandom, VirtualClock, type World } from '../../../src/simulator/index.ts';
+import {
+  createSimulator,
+  defaultWorld,
+  type FaultRuleInput,
+  ruleFaults,
+  type Simulator,
+  seededRandom,
+  VirtualClock,
+  type World,
+} from '../../../src/simulator/index.ts';
 import { draftOf, writtenConfig } from '../../../src/simulator/vm/config/config-file.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
 import { MemoryStore } from '../../../src/state/memory-store.ts';
@@ -97,7 +106,16 @@ export class StackScene {
   ) {
     const signal = new AbortController().signal;
     const { pve } = this;
-    return importExisting({ ...this.deps('import'), pve, log: silentLogger, signal, stack, address: WEB, vmid, ...more });
+    return importExisting({
+      ...this.deps('import'),
+      pve,
+      log: silentLogger,
+      signal,
+      stack,
+      address: WEB,
+      vmid,
+      ...more,
+    });
   }
 
   async session(stack: ResolvedStack): Promise<Session> {

@@ -1,6 +1,6 @@
 /** The page of `demo --ui`: the demo's own cluster, stack and store, served while the demo runs and afterwards. */
 import type { Clock } from '../../../base/clock.ts';
-import type { Finding } from '../../../engine/doctor/finding.ts';
+import type { Finding } from '../../../kinds/doctor/finding.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { ResolvedStack } from '../../../spec/index.ts';
 import type { StateStore } from '../../../state/store.ts';

@@ -1,7 +1,7 @@
 /** `proxwright state recover`: rebuilds a lost state from the ownership lines in the VMs' notes. */
 import { counted } from '../../../base/values/units.ts';
-import { recoverState } from '../../../engine/take-over.ts';
 import { readStateIfSound, replaceState } from '../../../engine/state-edit.ts';
+import { recoverState } from '../../../engine/take-over.ts';
 import type { CommandDeps, ExitCode } from '../../command.ts';
 import { requireConsent } from '../../consent.ts';
 import { connect } from '../../stack/connect.ts';

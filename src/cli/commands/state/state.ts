@@ -2,8 +2,8 @@
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { counted, printDuration } from '../../../base/values/units.ts';
-import { release } from '../../../engine/take-over.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
+import { release } from '../../../engine/take-over.ts';
 import { describeLock } from '../../../state/lock-refusal.ts';
 import { readRecorded } from '../../../state/recorded.ts';
 import type { LockHolder, LockOwner } from '../../../state/store.ts';

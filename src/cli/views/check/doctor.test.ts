@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Finding } from '../../../engine/doctor/finding.ts';
+import type { Finding } from '../../../kinds/doctor/finding.ts';
 import { paintFor, plainPaint } from '../text/paint.ts';
 import { renderFindings } from './doctor.ts';
 

@@ -1,7 +1,7 @@
 /** What the doctor found, on one screen: a mark, the subject, one sentence, and the remedy below it. */
 import { counted } from '../../../base/values/units.ts';
-import type { CheckName, Finding, Verdict } from '../../../engine/doctor/finding.ts';
 import { RUN_AS_ROOT } from '../../../engine/privileges/report.ts';
+import type { CheckName, Finding, Verdict } from '../../../kinds/doctor/finding.ts';
 import { type Paint, type Style, wrapVisible } from '../text/paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
 

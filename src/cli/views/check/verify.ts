@@ -1,7 +1,8 @@
 /** What `verify` and `apply --verify` show: the doctor in brief, and the verdict with everything that was compared. */
-import type { Finding } from '../../../engine/doctor/finding.ts';
+
 import { comparedVm, type VmEvidence } from '../../../engine/evidence/record.ts';
 import type { Change, Plan } from '../../../kinds/change.ts';
+import type { Finding } from '../../../kinds/doctor/finding.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { Terminal } from '../../terminal.ts';
 import { renderPlan } from '../plan/plan.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { observedWith } from '../../../kinds/vm/doctor/testing/patient.ts';
 import type { ClusterStatusEntry } from '../../../pve/index.ts';
-import { observedWith } from '../testing/patient.ts';
 import {
   checkCertificate,
   checkClock,

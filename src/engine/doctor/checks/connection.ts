@@ -4,10 +4,10 @@ import { type Diagnostic, factsOf } from '../../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../../base/errors.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import { counted, printDuration } from '../../../base/values/units.ts';
+import { type CheckName, type Finding, findingsOf } from '../../../kinds/doctor/finding.ts';
 import { NEWEST_RELEASE, OLDEST_RELEASE, supportOf } from '../../../pve/compatibility.ts';
 import { PRINT_FINGERPRINT } from '../../../pve/http/endpoint.ts';
 import { type Examination, median } from '../examination.ts';
-import { type CheckName, type Finding, findingsOf } from '../finding.ts';
 
 const SLOW_MS = 1_000;
 /** Generous, because the `Date` header has whole seconds and requests take time. */

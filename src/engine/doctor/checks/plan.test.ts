@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { stackFrom, WEB } from '../../../kinds/vm/doctor/testing/patient.ts';
 import type { PlanResult } from '../../plan.ts';
 import type { RightsSeen } from '../examination.ts';
-import { stackFrom, WEB } from '../testing/patient.ts';
 import { checkPlan, checkPrivileges, checkReadings } from './plan.ts';
 
 const missing = new ProxwrightError({

@@ -2,9 +2,9 @@
 
 import { type Diagnostic, foldDiagnostics } from '../../../base/diagnostics.ts';
 import { counted } from '../../../base/values/units.ts';
+import { type Finding, findingsOf } from '../../../kinds/doctor/finding.ts';
 import { RUN_AS_ROOT } from '../../privileges/report.ts';
 import type { Examination } from '../examination.ts';
-import { type Finding, findingsOf } from '../finding.ts';
 
 export function checkPlan({ result, rights, stack }: Pick<Examination, 'result' | 'rights' | 'stack'>): Finding[] {
   const say = findingsOf('plan');

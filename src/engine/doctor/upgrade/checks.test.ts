@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import {
+  observedWith,
+  patient,
+  stackFrom,
+  storageRow,
+  templateWith,
+  WEB,
+} from '../../../kinds/vm/doctor/testing/patient.ts';
 import type { Role } from '../../../pve/index.ts';
-import { observedWith, patient, stackFrom, storageRow, templateWith, WEB } from '../testing/patient.ts';
 import { checkUpgrade, type UpgradeInput } from './checks.ts';
 
 const role = (roleid: string, ...privs: string[]): Role => ({ roleid, privs, special: undefined });

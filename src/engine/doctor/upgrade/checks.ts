@@ -5,8 +5,9 @@
 
 import type { Instant } from '../../../base/clock.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
-import { whereOf } from '../../../kinds/stack.ts';
-import { drivesOf } from '../../../kinds/vm/config/disks.ts';
+import type { UpgradeContext } from '../../../kinds/doctor/examined.ts';
+import { type Finding, findingsOf } from '../../../kinds/doctor/finding.ts';
+import { KINDS } from '../../../kinds/registry.ts';
 import {
   BEHAVIOURS,
   lostBetween,
@@ -18,15 +19,9 @@ import {
 import type { AclEntry, Role } from '../../../pve/index.ts';
 import { assumedNeeds } from '../../privileges/assumed.ts';
 import { printPath, type Requirement } from '../../privileges/requirement.ts';
-import type { Examination } from '../examination.ts';
-import { type Finding, findingsOf } from '../finding.ts';
 import { compareVersions, isTrueOf, PROVIDER_FACTS, providerUses, RESOURCE_FACTS, type TextFile } from './providers.ts';
 
-export interface UpgradeInput {
-  readonly from: ServerVersion;
-  readonly to: ServerVersion;
-  readonly stack: Examination['stack'];
-  readonly observed: Examination['observed'];
+export interface UpgradeInput extends UpgradeContext {
   readonly now: Instant;
   readonly principal: string;
   readonly roles: readonly Role[];
@@ -57,8 +52,7 @@ export function checkUpgrade(input: UpgradeInput): Finding[] {
   const faults = [
     ...checkRoles(input),
     ...checkNewNeeds(input),
-    ...checkHaGroups(input),
-    ...checkGeometry(input),
+    ...KINDS.flatMap((kind) => kind.checkUpgrade?.(input) ?? []),
     ...checkStorageTypes(input),
     ...checkAutomation(input),
   ];
@@ -124,49 +118,6 @@ export function checkNewNeeds(input: UpgradeInput): Finding[] {
       },
     ),
   ];
-}
-
-/** Proxmox VE 9 replaced HA groups by rules. */
-export function checkHaGroups({ from, to, stack }: UpgradeInput): Finding[] {
-  if (Number.parseInt(from.version, 10) >= 9 || Number.parseInt(to.version, 10) < 9) return [];
-  return stack.vms.flatMap((vm): Finding[] => {
-    const { ha } = vm.fields;
-    if (!ha || ha.group === undefined) return [];
-    return [
-      say.bad(`${vm.address} is in the HA group ${ha.group}; ${to.version} uses rules instead and rejects the field.`, {
-        remedy: 'Remove ha.group after the upgrade. Proxmox converts groups to node affinity rules.',
-        where: whereOf(vm, 'ha.group'),
-      }),
-    ];
-  });
-}
-
-/** Drives with cyls, heads, secs or trans in templates and VMs of the stack. */
-export function checkGeometry({ from, to, observed }: UpgradeInput): Finding[] {
-  if (!lostBetween(BEHAVIOURS, from, to).includes('geometry of drives')) return [];
-  const templates = [...observed.templates.values()].flat().flatMap(({ vm }) => (vm.ok ? [vm.value] : []));
-  const own = [...observed.vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
-  const seen = new Map([...templates, ...own].map((vm) => [vm.vmid, vm]));
-  return [...seen.values()].flatMap(({ vmid, node, current }) =>
-    drivesOf(current).flatMap(({ key }): Finding[] => {
-      const options = ['cyls', 'heads', 'secs', 'trans'].filter((name) =>
-        new RegExp(`,${name}=`).test(current.get(key) ?? ''),
-      );
-      if (options.length === 0) return [];
-      return [
-        say.bad(`${key} of VM ${vmid} has ${options.join(', ')}, which ${to.version} does not support.`, {
-          remedy: `Remove the options on ${node}: ${nodeCommand('qm set', [vmid], { [key]: withoutOptions(current.get(key) ?? '', options) })}`,
-        }),
-      ];
-    }),
-  );
-}
-
-function withoutOptions(text: string, names: readonly string[]): string {
-  return text
-    .split(',')
-    .filter((part) => !names.includes(part.split('=')[0] ?? ''))
-    .join(',');
 }
 
 export function checkStorageTypes({ from, to, observed }: UpgradeInput): Finding[] {

@@ -4,13 +4,13 @@
  */
 import { setMaxListeners } from 'node:events';
 import { type Address, parseAddress } from '../../../base/address.ts';
+import type { Pve } from '../../../pve/client.ts';
 import type { Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import type { VmFields } from '../fields/index.ts';
 import { readHa } from '../observe/ha.ts';
 import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
-import type { Pve } from '../../../pve/client.ts';
 import { fieldsOfVm } from '../take-over/fields.ts';
 import { takeOver } from '../take-over/take-over.ts';
 import { type FoundVm, foundVm } from './families.ts';

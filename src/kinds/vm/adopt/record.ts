@@ -1,12 +1,12 @@
 /** Records adopted VMs in the state, with their identity and what the file says of them. Writes nothing to any VM. */
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { type EditDeps, editState } from '../../../engine/state-edit.ts';
+import type { Pve } from '../../../pve/client.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedStack } from '../../stack.ts';
-import type { Pve } from '../../../pve/client.ts';
 import { knownAddresses } from '../take-over/known-addresses.ts';
 import { takeOver } from '../take-over/take-over.ts';
-import { type EditDeps, editState } from '../../../engine/state-edit.ts';
 import type { Adoptable } from './survey.ts';
 
 export interface RecordInput extends Omit<EditDeps, 'stackName'> {

@@ -2,12 +2,12 @@
 
 import { hasCode } from '../../../base/errors.ts';
 import { nodeCommand, setUuid } from '../../../base/text/node-command.ts';
+import type { Pve } from '../../../pve/client.ts';
+import { isNotFound } from '../../../pve/errors/kinds.ts';
 import type { StackState } from '../../recorded.ts';
 import { vmFieldsSchema } from '../fields/index.ts';
 import { isHalfMade, readVm, type VmObserved } from '../observed.ts';
 import { findOwnership, ownershipCounts } from '../ownership.ts';
-import type { Pve } from '../../../pve/client.ts';
-import { isNotFound } from '../../../pve/errors/kinds.ts';
 
 /** What the user chose; each list that is not empty narrows the choice. */
 export interface Choice {

@@ -1,7 +1,6 @@
 /** Reads the resources of the HA manager: one request for all VMs, and none when no VM of the stack sets `ha`. */
-import { hasCode } from '../../../base/errors.ts';
 import type { HaResource, Pve } from '../../../pve/index.ts';
-import type { Observed } from '../../observed.ts';
+import { type Observed, readIfAllowed } from '../../observed.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import type { HaFields } from '../fields/ha.ts';
 
@@ -16,13 +15,11 @@ export async function observeHa(
 
 /** Reads them even if the stack does not mention them; an import needs that. */
 export async function readHa(pve: Pve, signal: AbortSignal | undefined): Promise<NonNullable<Observed['ha']>> {
-  try {
+  const read = async () => {
     const resources = await pve.cluster.ha.list({ signal });
-    return { ok: true, value: new Map(resources.map((resource) => [vmidOf(resource), resource])) };
-  } catch (error) {
-    if (!hasCode(error, 'PRIVILEGE_MISSING')) throw error;
-    return { ok: false, needs: 'Sys.Audit on /' };
-  }
+    return new Map(resources.map((resource) => [vmidOf(resource), resource]));
+  };
+  return readIfAllowed(read, 'Sys.Audit on /');
 }
 
 function vmidOf({ sid }: HaResource): number {

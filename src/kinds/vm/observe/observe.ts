@@ -16,6 +16,7 @@ import {
   type Observed,
   type ObservedVm,
   type Readable,
+  readIfAllowed,
   type TemplateCandidate,
 } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
@@ -233,9 +234,8 @@ async function readOne(
 /** Missing privileges become part of the result; every other error is thrown. */
 async function readable<Value>(work: () => Promise<Value>, needs: string): Promise<Readable<Value> | 'absent'> {
   try {
-    return { ok: true, value: await work() };
+    return await readIfAllowed(work, needs);
   } catch (error) {
-    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs };
     if (isNotFound(error)) return 'absent';
     throw error;
   }

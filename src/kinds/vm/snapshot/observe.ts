@@ -1,9 +1,8 @@
 /** Reads the snapshots of VMs, where a command is about them or the plan of a VM depends on them. */
 import { type Address, covers } from '../../../base/address.ts';
-import { hasCode } from '../../../base/errors.ts';
 import { isNotFound, type Pve } from '../../../pve/index.ts';
 import type { ObserveContext } from '../../kind.ts';
-import type { ObservedVm, Readable } from '../../observed.ts';
+import { type ObservedVm, type Readable, readIfAllowed } from '../../observed.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import { parseDrive } from '../config/disks.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
@@ -76,16 +75,18 @@ async function readSnapshots(
   signal: AbortSignal | undefined,
 ): Promise<Readable<VmSnapshots> | undefined> {
   const vm = pve.node(node).vm(vmid);
-  try {
+  const read = async () => {
     const [entries, { hasFeature = false }] = await Promise.all([
       vm.snapshots.list({ signal }),
       vm.feature('snapshot', {}, { signal }),
     ]);
     const list = snapshotsIn(entries);
     const configs = await Promise.all((withConfigs ? list : []).map(({ name }) => configOf(vm, name, signal)));
-    return { ok: true, value: { list, isPossible: hasFeature, configs: new Map(configs.flat()) } };
+    return { list, isPossible: hasFeature, configs: new Map(configs.flat()) };
+  };
+  try {
+    return await readIfAllowed(read, `VM.Audit on /vms/${vmid}`);
   } catch (error) {
-    if (hasCode(error, 'PRIVILEGE_MISSING')) return { ok: false, needs: `VM.Audit on /vms/${vmid}` };
     if (isNotFound(error, 'guest')) return undefined;
     throw error;
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { loadStack, resolveStack } from '../../../spec/index.ts';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { propertyOf } from '../config/parts.ts';
@@ -11,7 +12,6 @@ import { vmFieldsArbitrary } from '../testing/arbitrary-vm.ts';
 import { afterResize, afterWrite, observedVm } from '../testing/server.ts';
 import { withUnknownParts } from '../testing/unknown-parts.ts';
 import { CLOUD_TEMPLATE, NO_TEMPLATE, RICH_TEMPLATE } from '../testing/vm-site.ts';
-import { loadStack, resolveStack } from '../../../spec/index.ts';
 import { fieldsOfVm } from './fields.ts';
 
 const cases = fc

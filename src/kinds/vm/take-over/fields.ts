@@ -3,9 +3,10 @@
  * is valid according to the schema and has no differences from the VM.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { ReadLines } from '../../existing.ts';
 import { vmAddress } from '../../../base/address.ts';
 import { invariant } from '../../../base/errors.ts';
+import type { HaResource } from '../../../pve/index.ts';
+import type { ReadLines } from '../../existing.ts';
 import { wordsOfText } from '../../fields/words.ts';
 import { bareVm } from '../bare-vm.ts';
 import { desiredConfig } from '../config/desired-config.ts';
@@ -34,7 +35,6 @@ import { effectiveValues, type VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
 import { violationsOf } from '../rules/index.ts';
 import { heldSeed } from '../seed/seed-place.ts';
-import type { HaResource } from '../../../pve/index.ts';
 
 /** A part of a stack file, not validated yet. */
 type Tree = { [key: string]: unknown };

@@ -7,10 +7,12 @@ import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../../base/hint.ts';
 import { setUuid } from '../../../base/text/node-command.ts';
+import type { Pve } from '../../../pve/client.ts';
+import { isNotFound } from '../../../pve/errors/kinds.ts';
+import type { TakenOver, TakeOverContext } from '../../existing.ts';
 import { foreign } from '../../foreign.ts';
 import type { Observed } from '../../observed.ts';
 import { readPciMappings } from '../../pci-mapping/observe.ts';
-import type { TakenOver, TakeOverContext } from '../../existing.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { VmFields } from '../fields/index.ts';
 import { notOurs, sameVm } from '../identity.ts';
@@ -18,11 +20,9 @@ import { halfMadeRefusal } from '../lock.ts';
 import { readHa } from '../observe/ha.ts';
 import { readVm, type VmObserved } from '../observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines, withoutLineage } from '../ownership.ts';
-import type { Pve } from '../../../pve/client.ts';
-import { isNotFound } from '../../../pve/errors/kinds.ts';
 import { fieldsOfVm, fittedLines, type ImportedFields } from './fields.ts';
 import { knownAddresses } from './known-addresses.ts';
-import { type TakeOverInput, takeOver, ownershipStep } from './take-over.ts';
+import { ownershipStep, type TakeOverInput, takeOver } from './take-over.ts';
 
 type Identified = VmObserved & { readonly uuid: string };
 
@@ -172,7 +172,12 @@ async function readExisting({ pve, vmid, address, signal }: TakeOverContext): Pr
   return { ...observed, uuid };
 }
 
-async function readIfThere(pve: Pve, node: string, vmid: number, signal: AbortSignal | undefined): Promise<VmObserved | undefined> {
+async function readIfThere(
+  pve: Pve,
+  node: string,
+  vmid: number,
+  signal: AbortSignal | undefined,
+): Promise<VmObserved | undefined> {
   try {
     return await readVm(pve, node, vmid, { signal });
   } catch (error) {

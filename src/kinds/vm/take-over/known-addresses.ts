@@ -6,14 +6,14 @@ import type { Address } from '../../../base/address.ts';
 import type { Clock } from '../../../base/clock.ts';
 import { throwIfCanceled } from '../../../base/clock.ts';
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
+import type { GuestInterface, Pve } from '../../../pve/index.ts';
+import { fromWireBoolean } from '../../../pve/wire/index.ts';
 import { drivesOf } from '../config/disks.ts';
 import { macsOf, propertyOf } from '../config/parts.ts';
 import type { VmFields } from '../fields/index.ts';
 import type { VmObserved } from '../observed.ts';
 import { expectedAddresses, type NicIdentity, reportedAddresses } from '../ready/addresses.ts';
 import { slotNumber, staticAddresses } from '../ready/checks.ts';
-import type { GuestInterface, Pve } from '../../../pve/index.ts';
-import { fromWireBoolean } from '../../../pve/wire/index.ts';
 
 export interface AddressDeps {
   readonly pve: Pve;

@@ -6,6 +6,8 @@
 import { type Address, keeperOf, keptAddress, kindOf, toAddress } from '../../../base/address.ts';
 import { hasCode } from '../../../base/errors.ts';
 import { commandText } from '../../../base/hint.ts';
+import type { Pve } from '../../../pve/client.ts';
+import { isNotFound } from '../../../pve/errors/kinds.ts';
 import type { ClusterContext, RecoverContext, Recovery, Standing } from '../../existing.ts';
 import { readPciMappings } from '../../pci-mapping/observe.ts';
 import type { StackState } from '../../recorded.ts';
@@ -18,8 +20,6 @@ import { observeHa } from '../observe/ha.ts';
 import { isHalfMade, readVm, type VmObserved } from '../observed.ts';
 import { findOwnership, isForeign, type Ownership, ownershipCounts } from '../ownership.ts';
 import type { VmRecord } from '../record.ts';
-import type { Pve } from '../../../pve/client.ts';
-import { isNotFound } from '../../../pve/errors/kinds.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { takeOver } from './take-over.ts';
 

@@ -3,7 +3,7 @@
 import { diagnose } from '../../../../src/engine/doctor/diagnose.ts';
 import { type Examination, WireWatch } from '../../../../src/engine/doctor/examination.ts';
 import { examine } from '../../../../src/engine/doctor/examine.ts';
-import type { CheckName, Finding } from '../../../../src/engine/doctor/finding.ts';
+import type { CheckName, Finding } from '../../../../src/kinds/doctor/finding.ts';
 import { emptyState, type StackState } from '../../../../src/kinds/recorded.ts';
 import { createPve, parseToken } from '../../../../src/pve/index.ts';
 import {

@@ -1,9 +1,11 @@
 /** Names and addresses that VMs outside the stack already use. */
 
 import { commandText } from '../../../base/hint.ts';
-import { whereOf } from '../../../kinds/stack.ts';
-import { unlockHint } from '../../../kinds/vm/lock.ts';
-import { isHalfMade } from '../../../kinds/vm/observed.ts';
+import type { Examined } from '../../doctor/examined.ts';
+import { type Finding, findingsOf } from '../../doctor/finding.ts';
+import { whereOf } from '../../stack.ts';
+import { unlockHint } from '../lock.ts';
+import { isHalfMade } from '../observed.ts';
 import {
   addressConflicts,
   addressesInFile,
@@ -11,11 +13,9 @@ import {
   baseOf,
   comparedWith,
   notCompared,
-} from '../../../kinds/vm/plan/checks/addresses.ts';
-import type { Examination } from '../examination.ts';
-import { type Finding, findingsOf } from '../finding.ts';
+} from '../plan/checks/addresses.ts';
 
-type Seen = Pick<Examination, 'stack' | 'state' | 'observed'>;
+type Seen = Pick<Examined, 'stack' | 'state' | 'observed'>;
 
 export function checkNeighbours(examination: Seen): Finding[] {
   const say = findingsOf('neighbours');

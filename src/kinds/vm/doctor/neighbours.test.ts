@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { neighboursOf, observedWith, patient, vmOf } from '../testing/patient.ts';
 import { checkNeighbours } from './neighbours.ts';
+import { neighboursOf, observedWith, patient, vmOf } from './testing/patient.ts';
 
 const around = (...vms: ReturnType<typeof vmOf>[]) => ({ observed: observedWith({ neighbours: neighboursOf(vms) }) });
 const guest = (vmid: number, name: string) => ({ vmid, name, node: 'pve1', template: false, type: 'qemu' });

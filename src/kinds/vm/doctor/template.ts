@@ -4,16 +4,17 @@
  */
 
 import { nodeCommand } from '../../../base/text/node-command.ts';
-import type { TemplateCandidate } from '../../../kinds/observed.ts';
-import { type ResolvedVm, whereOf } from '../../../kinds/stack.ts';
-import { drivesOf, findCloudInitDrive, isFixedDrive } from '../../../kinds/vm/config/disks.ts';
-import { propertyOf } from '../../../kinds/vm/config/parts.ts';
-import { readyChecks } from '../../../kinds/vm/ready/checks.ts';
 import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';
-import { type Examination, templateOf, volumeKey } from '../examination.ts';
-import { type Finding, findingsOf } from '../finding.ts';
+import type { Examined } from '../../doctor/examined.ts';
+import { type Finding, findingsOf } from '../../doctor/finding.ts';
+import type { TemplateCandidate } from '../../observed.ts';
+import { type ResolvedVm, whereOf } from '../../stack.ts';
+import { drivesOf, findCloudInitDrive, isFixedDrive } from '../config/disks.ts';
+import { propertyOf } from '../config/parts.ts';
+import { readyChecks } from '../ready/checks.ts';
+import { templateOf, volumeKey } from './subject.ts';
 
-type Seen = Pick<Examination, 'stack' | 'observed' | 'volumes'>;
+type Seen = Pick<Examined, 'stack' | 'observed' | 'volumes'>;
 
 interface Case {
   readonly template: TemplateCandidate;
@@ -113,7 +114,7 @@ function checkBoot(each: Case): Finding[] {
 }
 
 /** A volume in the configuration that does not exist on the storage. */
-function checkVolumes(each: Case, volumes: Examination['volumes']): Finding[] {
+function checkVolumes(each: Case, volumes: Examined['volumes']): Finding[] {
   return disksOf(each.values).flatMap(({ key, file, volume }): Finding[] => {
     const storage = volume && storageOfVolume(volume);
     const listed = storage === undefined ? undefined : volumes.get(volumeKey(each.template, storage));

@@ -1,13 +1,14 @@
 /** An examination without problems; tests change the part that they are about. */
-import { formatDiagnostic } from '../../../base/diagnostics.ts';
-import type { Neighbours, Observed, StorageRow, TemplateCandidate } from '../../../kinds/observed.ts';
-import { emptyState } from '../../../kinds/recorded.ts';
-import { addressesOf } from '../../../kinds/vm/observe/neighbours.ts';
-import type { VmObserved } from '../../../kinds/vm/observed.ts';
-import { emptyVm } from '../../../kinds/vm/privileges/forecast.ts';
-import type { Vmid } from '../../../pve/index.ts';
-import { loadStack, type ResolvedStack, resolveStack } from '../../../spec/index.ts';
-import type { Examination, ObservedNode } from '../examination.ts';
+import { formatDiagnostic } from '../../../../base/diagnostics.ts';
+import type { Examination } from '../../../../engine/doctor/examination.ts';
+import type { Vmid } from '../../../../pve/index.ts';
+import { loadStack, type ResolvedStack, resolveStack } from '../../../../spec/index.ts';
+import type { ObservedNode } from '../../../doctor/examined.ts';
+import type { Neighbours, Observed, StorageRow, TemplateCandidate } from '../../../observed.ts';
+import { emptyState } from '../../../recorded.ts';
+import { addressesOf } from '../../observe/neighbours.ts';
+import type { VmObserved } from '../../observed.ts';
+import { emptyVm } from '../../privileges/forecast.ts';
 
 export const GIB = 1024 ** 3;
 
@@ -95,7 +96,7 @@ export function neighboursOf(vms: readonly VmObserved[] = [], more: Partial<Neig
 
 type Looked = Pick<
   Examination,
-  'stack' | 'state' | 'observed' | 'foreseen' | 'nodes' | 'volumes' | 'now' | 'principal'
+  'stack' | 'state' | 'observed' | 'foreseen' | 'nodes' | 'devices' | 'volumes' | 'now' | 'principal'
 >;
 
 export function patient(part: Partial<Looked> = {}): Looked {
@@ -107,6 +108,7 @@ export function patient(part: Partial<Looked> = {}): Looked {
     observed: observedWith(),
     foreseen: part.observed ?? observedWith(),
     nodes: new Map([['pve1', { status: nodeStatus(16 * GIB, 8), vms: [] }]]),
+    devices: new Map(),
     volumes: new Map([['pve1/tank/9000', { ok: true, value: new Set(['tank:base-9000-disk-0']) }]]),
     ...part,
   };

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../../../base/address.ts';
-import type { ImageSite, StorageRow } from '../../../kinds/observed.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
-import type { DownloadAnswer } from '../examination.ts';
-import { GIB, observedWith, patient, stackFrom, storageRow, vmOf, WEB } from '../testing/patient.ts';
-import { checkImages, checkStorages } from './storage.ts';
+import type { DownloadAnswer } from '../../doctor/examined.ts';
+import { checkImages } from '../../image/doctor.ts';
+import type { ImageSite, StorageRow } from '../../observed.ts';
+import { checkStorages } from './storage.ts';
+import { GIB, observedWith, patient, stackFrom, storageRow, vmOf, WEB } from './testing/patient.ts';
 
 const TWO = WEB.replace('  web:', '  web:\n    count: 2')
   .replace('vmid: 401', 'vmids: 401-410')

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { NodeRoom, Plan } from '../../../kinds/change.ts';
-import type { Readable } from '../../../kinds/observed.ts';
-import type { PciHardware } from '../../../kinds/pci-mapping/mapping.ts';
+import type { NodeRoom, Plan } from '../../change.ts';
+import type { Readable } from '../../observed.ts';
+import { checkDevices } from '../../pci-mapping/doctor.ts';
+import type { PciHardware } from '../../pci-mapping/mapping.ts';
+import { checkCapacity } from './capacity.ts';
 import {
   GIB,
   neighboursOf,
@@ -12,8 +14,7 @@ import {
   stackFrom,
   vmOf,
   WEB,
-} from '../testing/patient.ts';
-import { checkCapacity, checkDevices } from './capacity.ts';
+} from './testing/patient.ts';
 
 const running = (memoryGib: number, cpus: number) => runningVm(700, memoryGib * GIB, cpus);
 const on = (status: ReturnType<typeof nodeStatus>, ...vms: ReturnType<typeof running>[]) =>
@@ -93,7 +94,7 @@ function seen(
       pciMappings: { ok: true, value: new Map([['gpu', map(...mapped)]]) },
       neighbours: neighboursOf(others),
     }),
-    nodes: new Map([['pve1', { status: nodeStatus(GIB, 4), vms: [], devices }]]),
+    devices: new Map([['pve1', devices]]),
   });
 }
 const there = (...value: PciHardware[]) => ({ ok: true, value }) as const;

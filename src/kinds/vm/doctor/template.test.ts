@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { observedWith, patient, stackFrom, templateWith, WEB } from '../testing/patient.ts';
 import { checkTemplates } from './template.ts';
+import { observedWith, patient, stackFrom, templateWith, WEB } from './testing/patient.ts';
 
 const check = (change: Parameters<typeof templateWith>[0], more = '') =>
   checkTemplates(
