@@ -5,12 +5,12 @@ export type { PortProbe } from '../base/transport.ts';
 export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
 export { type Finding, isHealthy } from '../kinds/doctor/finding.ts';
 export { IdReservations } from '../kinds/ids.ts';
+export type { VmRecord } from '../kinds/machine-record.ts';
 export type { Observed } from '../kinds/observed.ts';
 export type { StackState } from '../kinds/recorded.ts';
 export type { Step } from '../kinds/step.ts';
 export type { Difference } from '../kinds/vm/diff/diff.ts';
 export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
-export type { VmRecord } from '../kinds/vm/record.ts';
 export { fieldsOfVm } from '../kinds/vm/take-over/fields.ts';
 export {
   loadStack,

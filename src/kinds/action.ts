@@ -16,9 +16,9 @@ import type { Upid } from '../pve/wire/index.ts';
 import type { ChangeKind } from './change.ts';
 import type { GuestSigns } from './guest-signs.ts';
 import type { IdReservations } from './ids.ts';
+import type { VmRecord } from './machine-record.ts';
 import type { HookMoment, HookStatus } from './outage.ts';
 import type { VmObserved } from './vm/observed.ts';
-import type { VmRecord } from './vm/record.ts';
 
 export interface ActionTimeouts {
   readonly cloneMs: number;

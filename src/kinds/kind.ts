@@ -16,6 +16,7 @@ import type { FileContext } from './image/steps.ts';
 import type { Observed, Readable, StorageRow } from './observed.ts';
 import type { Cause, Need, Visibility } from './privileges/need.ts';
 import type { StackState } from './recorded.ts';
+import type { Evidence, MachineView } from './shown.ts';
 import type { ResolvedStack, ResolvedVm } from './stack.ts';
 import type { Step } from './step.ts';
 import type { ResolvedSecret } from './vm/config/desired-config.ts';
@@ -63,6 +64,10 @@ export interface Kind {
   readonly checks?: Checks;
   /** What an upgrade of Proxmox VE breaks in its resources. Pure. */
   checkUpgrade?(context: UpgradeContext): readonly Finding[];
+  /** Its resources as the outputs of the stack show them, in the order of the file. Pure. */
+  outputs?(stack: ResolvedStack, state: StackState): readonly MachineView[];
+  /** Compares each of its resources that exists and can be read with the file. Pure. */
+  evidence?(context: EvidenceContext): ReadonlyMap<Address, Evidence>;
   /** The field whose secret value is sent under this key of Proxmox. */
   secretPath?(key: string): string | undefined;
   /** Which privileges the steps of a plan need, and which line of the file asks for each. Pure. */
@@ -263,6 +268,13 @@ export interface StepNeeds {
   /** Action that needs them. */
   readonly step: string;
   whereOf(cause: Cause): Where;
+}
+
+export interface EvidenceContext {
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+  readonly observed: Observed;
+  readonly secrets: Secrets;
 }
 
 export interface AssumeContext {

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { Address } from '../base/address.ts';
 import { fileRecordSchema } from './image/record.ts';
+import { type VmRecord, vmRecordSchema } from './machine-record.ts';
 import { outageRecord } from './outage.ts';
-import { type VmRecord, vmRecordSchema } from './vm/record.ts';
 
 /** Version 1, of Proxwright 0.1.0, had neither a checksum nor a lineage. */
 export const STATE_VERSION = 2;

@@ -5,10 +5,11 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { isCanceled, toDiagnostic } from '../../base/errors.ts';
 import { safeJson, visibleText } from '../../base/text/safe-text.ts';
-import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES, type VmEvidence } from '../../engine/evidence/record.ts';
+import { APPLY_STAGES, evidenceRecord, VERIFY_STAGES } from '../../engine/evidence/record.ts';
 import { evidenceRow } from '../../engine/evidence/row.ts';
 import { describeRun } from '../../engine/record/run-record.ts';
 import type { Plan } from '../../kinds/change.ts';
+import type { Evidence } from '../../kinds/shown.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { readRun } from '../../state/journal.ts';
@@ -44,7 +45,7 @@ interface Known {
   plan?: Plan;
   outcomes?: ReadonlyMap<string, ResourceOutcome>;
   lastPlan?: Plan;
-  compared?: ReadonlyMap<string, VmEvidence>;
+  compared?: ReadonlyMap<string, Evidence>;
   incident?: string;
   /** Of a run that did something. */
   store?: StateStore;

@@ -3,12 +3,10 @@
 import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { type Change, type ChangeKind, type OutsideChange, type Plan, pendingRestarts } from '../../kinds/change.ts';
-import { type ComparedField, comparedFields } from '../../kinds/vm/diff/diff.ts';
-import { comparedHa } from '../../kinds/vm/ha.ts';
-import { comparableHa, observedHa } from '../../kinds/vm/observe/ha.ts';
-import { desiredOfExisting } from '../../kinds/vm/plan/desired-vm.ts';
+import type { EvidenceContext } from '../../kinds/kind.ts';
+import { KINDS } from '../../kinds/registry.ts';
+import type { Evidence } from '../../kinds/shown.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
-import type { PlanInput } from '../plan.ts';
 
 const EVIDENCE_VERSION = 1;
 
@@ -45,7 +43,7 @@ export interface Differing {
 }
 
 /** A VM that was compared with the file. */
-interface ComparedVm extends Partial<VmEvidence> {
+interface ComparedVm extends Partial<Evidence> {
   readonly address: string;
   readonly name: string;
   readonly vmid: number | null;
@@ -82,7 +80,7 @@ export interface EvidenceInput {
   readonly outcomes: ReadonlyMap<string, ResourceOutcome> | undefined;
   /** The plan that must be empty. */
   readonly lastPlan: Plan | undefined;
-  readonly compared: ReadonlyMap<string, VmEvidence> | undefined;
+  readonly compared: ReadonlyMap<string, Evidence> | undefined;
   /** The incident draft for a failure. */
   readonly incident: string | undefined;
   /** The picture of the run, relative to the table. */
@@ -143,11 +141,11 @@ export function differingOf({ changes }: Plan): Differing[] {
 /** An apply would not change a VM that left the file and is kept. */
 const differs = ({ kind }: Change) => kind !== 'none' && kind !== 'keep';
 
-function comparedOf({ changes }: Plan, compared: ReadonlyMap<string, VmEvidence>): ComparedVm[] {
+function comparedOf({ changes }: Plan, compared: ReadonlyMap<string, Evidence>): ComparedVm[] {
   return changes.map((change) => comparedVm(change, compared));
 }
 
-export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvidence>): ComparedVm {
+export function comparedVm(change: Change, compared: ReadonlyMap<string, Evidence>): ComparedVm {
   const { address, name, vmid, node, kind, restartPending, outside } = change;
   return {
     address,
@@ -162,30 +160,7 @@ export function comparedVm(change: Change, compared: ReadonlyMap<string, VmEvide
 
 const outsideWords = ({ path, applied, actual }: OutsideChange) => `${path} is ${actual}, applied was ${applied}`;
 
-/** `wanted` and `found` are the names that the evidence format has for desired (or recorded) and observed values. */
-export interface VmEvidence {
-  readonly uuid: { readonly wanted: string | null; readonly found: string | null };
-  readonly fields: readonly (Omit<ComparedField, 'desired' | 'observed'> & {
-    readonly wanted: unknown;
-    readonly found: unknown;
-  })[];
-}
-
-/** Compares each VM that exists and can be read: its identity, and every field of the file. */
-export function evidenceOf(
-  input: Pick<PlanInput, 'stack' | 'state' | 'observed' | 'secrets'>,
-): ReadonlyMap<Address, VmEvidence> {
-  const { stack, state, observed } = input;
-  const entries = stack.vms.flatMap((vm): [Address, VmEvidence][] => {
-    const [recorded, found] = [state.vms[vm.address], observed.vms.get(vm.address)];
-    if (!recorded || found?.kind !== 'present') return [];
-    const { vmid, uuid } = found.vm;
-    const desired = desiredOfExisting(input, vm, recorded, found.vm);
-    const fields = [
-      ...comparedFields(desired, found.vm, recorded.lastApplied),
-      ...comparedHa(comparableHa(vm.fields.ha, observed), observedHa(observed, vmid)),
-    ].map(({ desired: wanted, observed: found, ...rest }) => ({ ...rest, wanted, found }));
-    return [[vm.address, { uuid: { wanted: recorded.uuid ?? null, found: uuid ?? null }, fields }]];
-  });
-  return new Map(entries);
+/** Compares each resource that exists and can be read: its identity, and every field of the file. */
+export function evidenceOf(input: EvidenceContext): ReadonlyMap<Address, Evidence> {
+  return new Map(KINDS.flatMap((kind) => [...(kind.evidence?.(input) ?? [])]));
 }

@@ -3,7 +3,7 @@
  * unknown values are null. A renamed output keeps its old name for one version, with a warning when it is read.
  */
 import { z } from 'zod';
-import type { VmRecord } from '../../kinds/vm/record.ts';
+import type { MachineStatus } from '../../kinds/shown.ts';
 
 export const CONTRACT_VERSION = 1;
 
@@ -13,15 +13,12 @@ export interface VmOutput {
   /** Failure domain of the node. */
   readonly zone: string | null;
   readonly role: string | null;
-  readonly status: VmStatus;
+  readonly status: MachineStatus;
   /** By NIC slot. */
   readonly macs: Readonly<Record<string, string | null>>;
   /** By NIC slot: the preferred address. */
   readonly addresses: Readonly<Record<string, string | null>>;
 }
-
-/** `absent`: not created yet. */
-export type VmStatus = VmRecord['phase'] | 'absent';
 
 type ByName<Value> = Readonly<Record<string, Value>>;
 

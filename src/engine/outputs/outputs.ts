@@ -1,17 +1,14 @@
 /** The outputs of a stack, computed from the file and the state. Pure. */
 
-import type { Address } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { closest } from '../../base/text/closest.ts';
-import { type StackState, vmRecordOf } from '../../kinds/recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
-import { zonesByNode } from '../../kinds/vm/placement/room.ts';
-import { withGivenAddresses } from '../../kinds/vm/plan/choices/given-addresses.ts';
-import { managedNic, slotNumber, staticAddresses } from '../../kinds/vm/ready/checks.ts';
-import type { VmRecord } from '../../kinds/vm/record.ts';
-import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues, type VmStatus } from './contract.ts';
+import type { StackState } from '../../kinds/recorded.ts';
+import { givenStack, KINDS } from '../../kinds/registry.ts';
+import type { MachineView } from '../../kinds/shown.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import { CONTRACT_VERSION, DEPRECATED_OUTPUTS, type OutputName, type OutputValues } from './contract.ts';
 
 export interface StackOutputs {
   readonly stack: string;
@@ -19,7 +16,7 @@ export interface StackOutputs {
   readonly vip: string | null;
   readonly values: OutputValues;
   /** In the order of the file, for formats that need more than the contract. */
-  readonly vms: readonly VmView[];
+  readonly vms: readonly MachineView[];
   /** One for each value that is null, with the reason. */
   readonly warnings: readonly Diagnostic[];
 }
@@ -27,8 +24,8 @@ export interface StackOutputs {
 const KUBERNETES_PORT = 6443;
 
 export function stackOutputs(declared: ResolvedStack, state: StackState): StackOutputs {
-  const stack = withGivenAddresses(declared, state);
-  const vms = vmViews(stack, state);
+  const stack = givenStack(declared, state);
+  const vms = KINDS.flatMap((kind) => kind.outputs?.(stack, state) ?? []);
   const talos = vms.filter(({ isTalos }) => isTalos);
   const controlPlanes = talos.filter(isControlPlane).map(({ ip }) => ip);
   const endpoint = stack.outputs.talos?.vip ?? controlPlanes.find((ip) => ip !== null);
@@ -88,17 +85,18 @@ function hasNull(value: unknown, key?: string): boolean {
 }
 
 /** Talos writes the role as one word, Kubernetes with a hyphen. */
-export const isControlPlane = ({ role }: Pick<VmView, 'role'>) => role === 'control-plane' || role === 'controlplane';
+export const isControlPlane = ({ role }: Pick<MachineView, 'role'>) =>
+  role === 'control-plane' || role === 'controlplane';
 
 const isOutputName = (values: OutputValues, name: string): name is OutputName => Object.hasOwn(values, name);
 
 const inUrl = (ip: string) => (ip.includes(':') ? `[${ip}]` : ip);
 
-function byName<Value>(vms: readonly VmView[], value: (vm: VmView) => Value): Record<string, Value> {
+function byName<Value>(vms: readonly MachineView[], value: (vm: MachineView) => Value): Record<string, Value> {
   return Object.fromEntries(vms.map((vm) => [vm.name, value(vm)]));
 }
 
-function unknownOf({ address, name, status, nics }: VmView): Diagnostic[] {
+function unknownOf({ address, name, status, nics }: MachineView): Diagnostic[] {
   if (status === 'absent') {
     return [
       asWarning(
@@ -147,86 +145,4 @@ function deprecated(name: string, instead: string): Diagnostic {
     detail: `"${name}" is deprecated and will be removed after contract version ${CONTRACT_VERSION}.`,
     hint: { text: `Read ${instead}.` },
   };
-}
-
-export interface NicView {
-  readonly slot: string;
-  readonly mac: string | null;
-  readonly ip: string | null;
-  /** Static address from the stack, also before the VM exists. */
-  readonly expected: string | null;
-}
-
-export interface VmView {
-  readonly address: Address;
-  readonly name: string;
-  readonly group: string;
-  readonly role: string | null;
-  readonly isTalos: boolean;
-  /** User that cloud-init creates, if the stack sets one. */
-  readonly user: string | null;
-  readonly vmid: number | null;
-  readonly node: string;
-  /** Failure domain of the node, where the stack names one. */
-  readonly zone: string | null;
-  readonly status: VmStatus;
-  readonly nics: readonly NicView[];
-  /** Address of the managed NIC. */
-  readonly ip: string | null;
-}
-
-/** In the order of the file, without recorded VMs that left it. */
-function vmViews(stack: ResolvedStack, state: StackState): VmView[] {
-  const zones = zonesByNode(stack);
-  return stack.vms.map((vm) => vmView(vm, vmRecordOf(state, vm.address), zones));
-}
-
-function vmView(
-  { address, group, fields }: ResolvedVm,
-  state: VmRecord | undefined,
-  zones: ReadonlyMap<string, string>,
-): VmView {
-  const mentioned = Object.keys(fields.nics ?? {}).filter((slot) => !fields.nics?.[slot]?.remove);
-  const slots = [...new Set([...mentioned, ...Object.keys(state?.macs ?? {})])];
-  const nics = slots
-    .toSorted((a, b) => slotNumber(a) - slotNumber(b))
-    .map((slot) => ({
-      slot,
-      mac: macOf(slot, fields, state),
-      ip: ipOf(slot, fields, state),
-      expected: staticAddresses(fields.nics?.[slot])[0] ?? null,
-    }));
-  const managed = managedNic(fields, slots);
-  const node = state?.node || fields.node;
-  return {
-    address,
-    name: fields.name,
-    group,
-    role: fields.role ?? null,
-    isTalos: fields.guest === 'talos',
-    user: fields.cloud_init?.user ?? null,
-    // Zero: the id is not assigned yet.
-    vmid: state?.vmid || null,
-    node,
-    zone: zones.get(node) ?? null,
-    status: state?.phase ?? 'absent',
-    nics,
-    ip: nics.find(({ slot }) => slot === managed)?.ip ?? null,
-  };
-}
-
-/**
- * The MAC address that the stack sets, as applied; else the one that Proxmox assigned. One that the stack sets is known
- * before the VM exists, for DHCP reservations.
- */
-function macOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | undefined): string | null {
-  const applied = state?.lastApplied[`nics.${slot}.mac`];
-  const fixed = typeof applied === 'string' ? applied : undefined;
-  return (fixed ?? state?.macs[slot] ?? fields.nics?.[slot]?.mac)?.toUpperCase() ?? null;
-}
-
-/** Reported by the guest, else from the stack; null if the VM does not exist. */
-function ipOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | undefined): string | null {
-  if (!state) return null;
-  return state.addresses[slot]?.[0] ?? staticAddresses(fields.nics?.[slot])[0] ?? null;
 }

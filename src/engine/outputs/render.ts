@@ -6,9 +6,10 @@
 import { stringify } from 'yaml';
 import { safeJson } from '../../base/text/safe-text.ts';
 import { shellQuoted } from '../../base/text/shell.ts';
+import type { MachineView, NicView } from '../../kinds/shown.ts';
 import { DEPRECATED_OUTPUTS, type OutputName } from './contract.ts';
 import { talosScript } from './hand-over/talos.ts';
-import { isControlPlane, type NicView, type StackOutputs, type VmView } from './outputs.ts';
+import { isControlPlane, type StackOutputs } from './outputs.ts';
 
 export function outputsAsJson({ values }: Pick<StackOutputs, 'values'>): string {
   return `${safeJson(values, 2)}\n`;
@@ -108,7 +109,7 @@ export function ansibleInventory({ stack, vms }: Pick<StackOutputs, 'stack' | 'v
 }
 
 /** Without a known address there is no `ansible_host`, and Ansible uses the name, which may be in DNS. */
-function hostVariables({ ip, user, vmid, node, zone, role, status }: VmView) {
+function hostVariables({ ip, user, vmid, node, zone, role, status }: MachineView) {
   return {
     ...(ip !== null && { ansible_host: ip }),
     ...(user !== null && { ansible_user: user }),
@@ -121,7 +122,7 @@ function hostVariables({ ip, user, vmid, node, zone, role, status }: VmView) {
 }
 
 /** Avoids Ansible's own groups, hyphens, and groups with the name of a host. */
-function groupsOf({ role, group }: VmView, hosts: ReadonlySet<string>): Set<string> {
+function groupsOf({ role, group }: MachineView, hosts: ReadonlySet<string>): Set<string> {
   const names = [role, group].filter((name) => name !== null).map((name) => name.replace(/[^A-Za-z0-9_]/g, '_'));
   return new Set(names.map((name) => (/^(\d|all$|ungrouped$)/.test(name) || hosts.has(name) ? `group_${name}` : name)));
 }
@@ -193,7 +194,7 @@ export function outputFiles(outputs: StackOutputs): OutputFile[] {
 
 const data = (name: string, text: string): OutputFile => ({ name, text, isScript: false });
 
-function summary({ name, vmid, node, zone, role, status, ip, nics }: VmView): string {
+function summary({ name, vmid, node, zone, role, status, ip, nics }: MachineView): string {
   const lines = [
     ['name', name],
     ['id', vmid],

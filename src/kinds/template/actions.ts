@@ -8,6 +8,7 @@ import { invariant, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/values/units.ts';
 import type { Action, ActionContext, ActionDefinition } from '../action.ts';
+import type { TemplateRecord } from '../machine-record.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
 import { findVm, forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from '../vm/actions/safety/look.ts';
 import { runTask } from '../vm/actions/safety/tasks.ts';
@@ -15,7 +16,6 @@ import { settleChange } from '../vm/actions/settle.ts';
 import { propertyOf } from '../vm/config/parts.ts';
 import { notOurs, sameVm, vmName } from '../vm/identity.ts';
 import { effectiveValues, type VmObserved } from '../vm/observed.ts';
-import type { TemplateRecord } from '../vm/record.ts';
 import { templateFaults } from './health.ts';
 import type {
   ConvertInput,

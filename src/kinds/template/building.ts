@@ -1,5 +1,6 @@
 /** The steps that build a template, from the start or from where an earlier run stopped. Pure. */
 
+import type { TemplateRecord } from '../machine-record.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
 import type { DesiredConfig } from '../vm/config/desired.ts';
@@ -7,7 +8,6 @@ import { type PackedEntry, packDesired } from '../vm/config/packed.ts';
 import type { VmFields } from '../vm/fields/index.ts';
 import { desiredSizes } from '../vm/plan/creation.ts';
 import { applied, secretKeys, seedStep } from '../vm/plan/desired-vm.ts';
-import type { TemplateRecord } from '../vm/record.ts';
 import { ownDocuments } from '../vm/seed/fields.ts';
 import { seedSlot } from '../vm/seed/seed-place.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../vm/steps.ts';

@@ -9,6 +9,7 @@ import { ProxwrightError } from '../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../base/hint.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
 import { foreign } from '../foreign.ts';
+import type { VmRecord } from '../machine-record.ts';
 import type { TemplateCandidate } from '../observed.ts';
 import { UNKNOWN_VMID } from '../privileges/need.ts';
 import type { StackState } from '../recorded.ts';
@@ -24,7 +25,6 @@ import { desiredConfigOf, seedStep, type VmPlan, type VmPlanInput } from '../vm/
 import { destroyed } from '../vm/plan/removal.ts';
 import { identityProblem } from '../vm/plan/verdict.ts';
 import { cloned, created, desiredValuesOf, emptyVm, type Owner } from '../vm/privileges/forecast.ts';
-import type { VmRecord } from '../vm/record.ts';
 import { type CloneInput, type CreateInput, type IdChoice, vmStep } from '../vm/steps.ts';
 import { finalFields, guestOf, stepsOfTemplate } from './building.ts';
 import { candidateOf, finished } from './foreseen.ts';

@@ -8,9 +8,11 @@ import { checkNeighbours } from './doctor/neighbours.ts';
 import { checkStorages } from './doctor/storage.ts';
 import { checkTemplates } from './doctor/template.ts';
 import { checkUpgradeOfVms } from './doctor/upgrade.ts';
+import { evidenceOfVms } from './evidence.ts';
 import { secretPathOf } from './fields/rows.ts';
 import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe/observe.ts';
+import { machineViews } from './outputs.ts';
 import { withKnownNodes } from './placement/place.ts';
 import { withGivenAddresses } from './plan/choices/given-addresses.ts';
 import { withMoves } from './plan/moves.ts';
@@ -62,6 +64,8 @@ export const vmKind: Kind = {
     neighbours: checkNeighbours,
   },
   checkUpgrade: checkUpgradeOfVms,
+  outputs: machineViews,
+  evidence: evidenceOfVms,
   secretPath: secretPathOf,
   needs: needsOfMachines,
   assumed: assumedMachines,

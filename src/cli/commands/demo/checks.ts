@@ -1,5 +1,5 @@
 /** What the demo checks at the end, by reading from the server and from each guest's agent again. */
-import type { VmView } from '../../../engine/outputs/outputs.ts';
+import type { MachineView } from '../../../kinds/shown.ts';
 import { parseDrive } from '../../../kinds/vm/config/disks.ts';
 import { propertyOf } from '../../../kinds/vm/config/parts.ts';
 import { readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
@@ -13,7 +13,7 @@ const GIB = 1024 ** 3;
 export async function checkDemoVm(
   pve: Pve,
   stack: ResolvedStack,
-  view: VmView,
+  view: MachineView,
   template: VmObserved,
 ): Promise<DemoVm | undefined> {
   const vm = stack.vms.find(({ address }) => address === view.address);

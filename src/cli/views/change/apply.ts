@@ -5,10 +5,10 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { OWN_LANGUAGE } from '../../../base/hint.ts';
 import { counted, inNumber, printDuration } from '../../../base/values/units.ts';
-import type { VmView } from '../../../engine/outputs/outputs.ts';
 import type { RollReport } from '../../../engine/record/roll-report.ts';
 import type { Plan } from '../../../kinds/change.ts';
 import type { StackState } from '../../../kinds/recorded.ts';
+import type { MachineView } from '../../../kinds/shown.ts';
 import type { ResourceOutcome } from '../../../state/events.ts';
 import { EXIT_CANCELED, type ExitCode } from '../../command.ts';
 import type { Terminal } from '../../terminal.ts';
@@ -34,8 +34,8 @@ export interface Conclusion {
   /** The typed options that select the stack and its values: the command that continues a roll needs them, too. */
   readonly stackWords?: readonly string[];
   /** The VMs of the file. */
-  readonly vms: readonly VmView[];
-  /** What is recorded about every VM, including those that are no longer in the file. */
+  readonly vms: readonly MachineView[];
+  /** What is recorded of every VM, including those that are no longer in the file. */
   readonly recorded: StackState['vms'];
 }
 

@@ -1,8 +1,9 @@
 /** What `verify` and `apply --verify` show: the doctor in brief, and the verdict with everything that was compared. */
 
-import { comparedVm, type VmEvidence } from '../../../engine/evidence/record.ts';
+import { comparedVm } from '../../../engine/evidence/record.ts';
 import type { Change, Plan } from '../../../kinds/change.ts';
 import type { Finding } from '../../../kinds/doctor/finding.ts';
+import type { Evidence } from '../../../kinds/shown.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { Terminal } from '../../terminal.ts';
 import { renderPlan } from '../plan/plan.ts';
@@ -12,7 +13,7 @@ import { readyWords, renderFindings } from './doctor.ts';
 /** A plan that must be empty, and its inputs. */
 export interface Verification {
   readonly plan: Plan;
-  readonly compared: ReadonlyMap<string, VmEvidence>;
+  readonly compared: ReadonlyMap<string, Evidence>;
   readonly server: Pick<Pve, 'endpoint' | 'principal'>;
 }
 

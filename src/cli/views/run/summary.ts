@@ -1,7 +1,7 @@
 /** The end of a run as a table: VM, id, node, address, time per stage. */
 import { kindOf } from '../../../base/address.ts';
 import { printDuration } from '../../../base/values/units.ts';
-import type { VmView } from '../../../engine/outputs/outputs.ts';
+import type { MachineView } from '../../../kinds/shown.ts';
 import type { Paint } from '../text/paint.ts';
 import { renderTable } from '../text/table.ts';
 import { STAGE_NAMES, type Timeline, type VmTimeline } from './timeline.ts';
@@ -16,8 +16,8 @@ const OUTCOMES: Readonly<Record<VmTimeline['status'], string>> = {
   skipped: 'not begun',
 };
 
-/** What the table says about a VM besides its times. */
-export interface SummaryVm extends Pick<VmView, 'name' | 'vmid' | 'node' | 'ip'> {
+/** What the table says of a VM beside its times. */
+export interface SummaryVm extends Pick<MachineView, 'name' | 'vmid' | 'node' | 'ip'> {
   readonly address: string;
 }
 

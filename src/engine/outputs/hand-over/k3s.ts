@@ -4,7 +4,8 @@
  */
 import { advice, setting } from '../../../base/hint.ts';
 import { commentText, shellQuoted } from '../../../base/text/shell.ts';
-import type { StackOutputs, VmView } from '../outputs.ts';
+import type { MachineView } from '../../../kinds/shown.ts';
+import type { StackOutputs } from '../outputs.ts';
 import { addressOf, addressPart, arrayPart, labelWords, nothingToHandOver, scriptOf } from './parts.ts';
 
 const FORMAT = 'k3s-script';
@@ -12,7 +13,7 @@ const SERVER_ROLES = ['control-plane', 'controlplane', 'server', 'manager'];
 const AGENT_ROLES = ['worker', 'agent'];
 
 /** Members of a K3s cluster by role, and VMs that are not part of it. */
-export function k3sParts({ vms }: Pick<StackOutputs, 'vms'>): Record<'servers' | 'agents' | 'others', VmView[]> {
+export function k3sParts({ vms }: Pick<StackOutputs, 'vms'>): Record<'servers' | 'agents' | 'others', MachineView[]> {
   const able = vms.filter(({ isTalos }) => !isTalos);
   const servers = able.filter(({ role }) => role !== null && SERVER_ROLES.includes(role));
   const agents = able.filter(({ role }) => role !== null && AGENT_ROLES.includes(role));
@@ -63,7 +64,7 @@ export function k3sScript(outputs: StackOutputs): string {
   );
 }
 
-function arraysOf(kind: string, vms: readonly VmView[]): string[] {
+function arraysOf(kind: string, vms: readonly MachineView[]): string[] {
   return [
     arrayPart(
       `${kind}_names`,
@@ -78,7 +79,7 @@ function arraysOf(kind: string, vms: readonly VmView[]): string[] {
 }
 
 /** SSH targets by VM id, as variables. Without a user in the stack, the SSH configuration decides. */
-export function targetPart(vms: readonly VmView[]): string {
+export function targetPart(vms: readonly MachineView[]): string {
   return vms
     .map((vm) => {
       const user = vm.user === null ? `\${SSH_USER:+$SSH_USER@}` : `\${SSH_USER:-${shellQuoted(vm.user)}}@`;
@@ -88,7 +89,7 @@ export function targetPart(vms: readonly VmView[]): string {
 }
 
 /** In a script after `targetPart`. */
-export const targetOf = ({ vmid }: VmView) => `"$target_${vmid ?? 'unknown'}"`;
+export const targetOf = ({ vmid }: MachineView) => `"$target_${vmid ?? 'unknown'}"`;
 
 const BODY = `
 need ssh 'Install the OpenSSH client.'

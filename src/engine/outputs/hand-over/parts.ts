@@ -5,8 +5,9 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Hint } from '../../../base/hint.ts';
 import { commentText, shellQuoted } from '../../../base/text/shell.ts';
+import type { MachineView } from '../../../kinds/shown.ts';
 import { CONTRACT_VERSION } from '../contract.ts';
-import type { StackOutputs, VmView } from '../outputs.ts';
+import type { StackOutputs } from '../outputs.ts';
 
 /** `parts`: pieces of bash, in their order. */
 export function scriptOf(
@@ -82,7 +83,7 @@ wait_for() {
 `;
 
 /** Variables with the addresses; the script stops if one is missing and says how to set it. */
-export function addressPart(vms: readonly VmView[]): string {
+export function addressPart(vms: readonly MachineView[]): string {
   const known = vms.flatMap(({ vmid, ip }) =>
     vmid === null ? [] : [`ADDRESS_${vmid}=\${ADDRESS_${vmid}:-${ip === null ? '' : shellQuoted(ip)}}`],
   );
@@ -104,13 +105,16 @@ export function addressPart(vms: readonly VmView[]): string {
 }
 
 /** In a script after `addressPart`. */
-export const addressOf = ({ vmid }: VmView) => `"$ADDRESS_${vmid ?? 'unknown'}"`;
+export const addressOf = ({ vmid }: MachineView) => `"$ADDRESS_${vmid ?? 'unknown'}"`;
 
 /**
  * What schedulers inside the cluster cannot see otherwise: the host of a VM, and its failure domain where the stack
  * names one. The key of the host is specific to Proxwright: Kubernetes has none, and a VM may move to another host.
  */
-export function topologyLabels({ node, zone }: Pick<VmView, 'node' | 'zone'>): readonly (readonly [string, string])[] {
+export function topologyLabels({
+  node,
+  zone,
+}: Pick<MachineView, 'node' | 'zone'>): readonly (readonly [string, string])[] {
   return [
     ...(zone === null ? [] : [['topology.kubernetes.io/zone', zone] as const]),
     ['proxwright/host', node] as const,
@@ -118,7 +122,7 @@ export function topologyLabels({ node, zone }: Pick<VmView, 'node' | 'zone'>): r
 }
 
 /** `key=value key=value`; neither has characters that a shell would read. */
-export const labelWords = (vm: VmView, option = '') =>
+export const labelWords = (vm: MachineView, option = '') =>
   topologyLabels(vm)
     .map(([key, value]) => `${option}${key}=${value}`)
     .join(' ');

@@ -4,7 +4,8 @@
  */
 
 import { shellQuoted } from '../../../base/text/shell.ts';
-import { isControlPlane, type StackOutputs, type VmView } from '../outputs.ts';
+import type { MachineView } from '../../../kinds/shown.ts';
+import { isControlPlane, type StackOutputs } from '../outputs.ts';
 import { addressOf, addressPart, arrayPart, nothingToHandOver, scriptOf, topologyLabels } from './parts.ts';
 
 const FORMAT = 'talos-script';
@@ -55,7 +56,7 @@ export function talosScript(outputs: StackOutputs): string {
 }
 
 /** Talos sets these labels on the Kubernetes node. */
-function labelPatch(vm: VmView): string {
+function labelPatch(vm: MachineView): string {
   return shellQuoted(JSON.stringify({ machine: { nodeLabels: Object.fromEntries(topologyLabels(vm)) } }));
 }
 

@@ -1,9 +1,9 @@
 /** Small stacks and their state, for tests of outputs. */
 import { vmAddress } from '../../../base/address.ts';
+import type { VmRecord } from '../../../kinds/machine-record.ts';
 import { emptyState, type StackState } from '../../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../kinds/stack.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../../../kinds/vm/fields/index.ts';
-import type { VmRecord } from '../../../kinds/vm/record.ts';
 
 export function vm(group: string, number: number, fields: Partial<VmFieldsInput>): ResolvedVm {
   const name = `lab-${group}-${number}`;

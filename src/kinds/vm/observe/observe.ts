@@ -9,6 +9,7 @@ import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import { PlannedIds } from '../../ids.ts';
 import type { ObserveContext } from '../../kind.ts';
+import type { VmRecord } from '../../machine-record.ts';
 import {
   type CpuModels,
   type GuestRow,
@@ -32,7 +33,6 @@ import { possibleClaimants } from '../plan/checks/lost-vms.ts';
 import { namesNewPlaces } from '../plan/checks/new-places.ts';
 import { givesCpuModel, isCustomModel } from '../plan/checks/processors.ts';
 import { followsTemplate } from '../plan/replace/template-change.ts';
-import type { VmRecord } from '../record.ts';
 import { observeSnapshots, withoutSnapshots } from '../snapshot/observe.ts';
 import { observeHa, readHa } from './ha.ts';
 import { AskedPermissions, readNeighbours } from './neighbours.ts';

@@ -2,6 +2,7 @@
 import { compareConfigValue } from '../../../pve/wire/index.ts';
 import type { Change, OutsideChange } from '../../change.ts';
 import { textOfWords } from '../../fields/words.ts';
+import { isCreationUnfinished, type VmRecord } from '../../machine-record.ts';
 import type { Observed, ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
@@ -17,7 +18,6 @@ import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha
 import { comparableHa, observedHa } from '../observe/ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { findOwnership } from '../ownership.ts';
-import { isCreationUnfinished, type VmRecord } from '../record.ts';
 import { guarded } from '../snapshot/before-change.ts';
 import { heldDisks } from '../snapshot/obstacles.ts';
 import { type StopInput, vmStep } from '../steps.ts';

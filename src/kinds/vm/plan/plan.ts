@@ -3,6 +3,7 @@ import { type Address, covers, replacedAddress } from '../../../base/address.ts'
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { Change } from '../../change.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
+import { isCreationUnfinished } from '../../machine-record.ts';
 import type { Observed, Readable } from '../../observed.ts';
 import { mappingsUsed } from '../../pci-mapping/plan.ts';
 import { type ResolvedStack, type ResolvedVm, whereOf } from '../../stack.ts';
@@ -15,7 +16,6 @@ import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
 import { roomAfter } from '../placement/room-after.ts';
-import { isCreationUnfinished } from '../record.ts';
 import { type CloneInput, vmStep } from '../steps.ts';
 import {
   addressConflicts,

@@ -4,6 +4,7 @@ import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import type { RelocateContext } from '../../kind.ts';
+import type { VmRecord } from '../../machine-record.ts';
 import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { propertyOf } from '../config/parts.ts';
 import { diffVm } from '../diff/diff.ts';
@@ -14,7 +15,6 @@ import { allowedNodes } from '../placement/candidates.ts';
 import { DEFAULT_RULES, type PlacementVm } from '../placement/ledger.ts';
 import { withKnownNodes } from '../placement/place.ts';
 import { desiredOfExisting } from '../plan/desired-vm.ts';
-import type { VmRecord } from '../record.ts';
 import { type Mover, type Obstacle, obstaclesOf } from './obstacles.ts';
 
 export interface Resident extends Mover {

@@ -9,6 +9,7 @@ import { commandText } from '../../../base/hint.ts';
 import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import type { ClusterContext, RecoverContext, Recovery, Standing } from '../../existing.ts';
+import type { VmRecord } from '../../machine-record.ts';
 import { readPciMappings } from '../../pci-mapping/observe.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
@@ -19,7 +20,6 @@ import { sameVm, vmName } from '../identity.ts';
 import { observeHa } from '../observe/ha.ts';
 import { isHalfMade, readVm, type VmObserved } from '../observed.ts';
 import { findOwnership, isForeign, type Ownership, ownershipCounts } from '../ownership.ts';
-import type { VmRecord } from '../record.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { takeOver } from './take-over.ts';
 

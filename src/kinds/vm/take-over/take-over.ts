@@ -1,5 +1,6 @@
 /** What is recorded for an existing VM (its identity, and the fields of the file that match it), and its ownership line. */
 import type { Address } from '../../../base/address.ts';
+import type { VmRecord } from '../../machine-record.ts';
 import type { Observed } from '../../observed.ts';
 import { type ObservedPci, pciMappingsFor } from '../../pci-mapping/plan.ts';
 import type { Step } from '../../step.ts';
@@ -14,7 +15,6 @@ import { appliedHa, diffHa } from '../ha.ts';
 import type { VmObserved } from '../observed.ts';
 import { printOwnership } from '../ownership.ts';
 import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
-import type { VmRecord } from '../record.ts';
 import { ipsOfSeed } from '../seed/addresses.ts';
 import { heldSeed, seedPlace } from '../seed/seed-place.ts';
 import { vmStep } from '../steps.ts';

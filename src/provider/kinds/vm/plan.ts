@@ -5,13 +5,13 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Observed, Plan, PlanResult } from '../../../engine/index.ts';
+import type { VmRecord } from '../../../kinds/machine-record.ts';
 import type { Neighbours } from '../../../kinds/observed.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';
 import { lostVms } from '../../../kinds/vm/plan/checks/lost-vms.ts';
 import { keptSlots } from '../../../kinds/vm/plan/replace/kept-disks.ts';
-import type { VmRecord } from '../../../kinds/vm/record.ts';
 import { allUnknown, changeAt, textAt, type ValueChange, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
 import { ownerName } from '../../adapter/engine-run.ts';

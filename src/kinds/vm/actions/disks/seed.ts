@@ -9,10 +9,10 @@ import { invariant, isCanceled, ProxwrightError } from '../../../../base/errors.
 import type { Secret } from '../../../../base/secret.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import type { Action, ActionContext } from '../../../action.ts';
+import type { SeedFile } from '../../../machine-record.ts';
 import { drivesOf } from '../../config/disks.ts';
 import { macsOf } from '../../config/parts.ts';
 import type { VmObserved } from '../../observed.ts';
-import type { SeedFile } from '../../record.ts';
 import { type SeedSource, seedBytes, seedOf } from '../../seed/documents.ts';
 import type { SeedFields } from '../../seed/fields.ts';
 import { inRounds, look, lookIfThere } from '../safety/look.ts';

@@ -6,9 +6,9 @@ import { invariant, ProxwrightError, toDiagnostic } from '../../../../base/error
 import { Attempts, RETRIES } from '../../../../base/retry.ts';
 import { type CallOptions, isNotFound } from '../../../../pve/index.ts';
 import type { ActionContext } from '../../../action.ts';
+import type { VmRecord } from '../../../machine-record.ts';
 import { notOurs, sameVm, vmName } from '../../identity.ts';
 import { observedOf, type VmObserved } from '../../observed.ts';
-import type { VmRecord } from '../../record.ts';
 import { whileTaskLocks } from './locked.ts';
 
 type KnownVm = VmRecord & { readonly uuid: string };

@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { parseIp, printIp } from '../../../../base/values/ip-address.ts';
 import { counted, inNumber } from '../../../../base/values/units.ts';
+import type { VmRecord } from '../../../machine-record.ts';
 import type { NeighbourName, Network, Observed } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
 import { type ResolvedVm, whereOf } from '../../../stack.ts';
@@ -11,7 +12,6 @@ import { templateKey } from '../../../template/reference.ts';
 import { configuredAddresses, networkOfNic } from '../../observe/neighbours.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
 import { staticAddresses } from '../../ready/checks.ts';
-import type { VmRecord } from '../../record.ts';
 
 /** An address that the file gives to a NIC. */
 export interface StaticAddress {

@@ -10,6 +10,7 @@ import { advice, command, type Hint, setting } from '../../../../base/hint.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import { parseBootOrder } from '../../../../pve/wire/index.ts';
 import type { PlanContext } from '../../../kind.ts';
+import type { VmRecord } from '../../../machine-record.ts';
 import type { Observed, ObservedVm } from '../../../observed.ts';
 import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import type { Step } from '../../../step.ts';
@@ -17,7 +18,6 @@ import { drivesOf, parseDrive, storageOf } from '../../config/disks.ts';
 import { holderName, lostDisk } from '../../holder.ts';
 import { notOurs, sameVm } from '../../identity.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
-import type { VmRecord } from '../../record.ts';
 import { type HandOverInput, vmStep } from '../../steps.ts';
 import { keptVolumes } from './kept-disks.ts';
 

@@ -1,9 +1,10 @@
 /** The MAC addresses that a replacement keeps. Pure. */
+
+import type { VmRecord } from '../../../machine-record.ts';
 import type { ObservedVm } from '../../../observed.ts';
 import type { OutageRecord } from '../../../outage.ts';
 import { macsOf } from '../../config/parts.ts';
 import { effectiveValues } from '../../observed.ts';
-import type { VmRecord } from '../../record.ts';
 
 /**
  * Those of the VM that is replaced. While an earlier replacement is unfinished, its record counts: the existing VM may

@@ -1,6 +1,4 @@
-/**
- * What the state records about a VM between runs: which VM it is, and the values it was last given. Secrets as digests.
- */
+/** What the state records of a VM or a template between runs: which VM it is, and the values it was last given. Secrets as digests. */
 import { z } from 'zod';
 
 /** How far a VM has come. Only a `complete` one has been read back and compared. */
