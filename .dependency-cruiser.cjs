@@ -48,28 +48,25 @@ const publicEngine = {
 };
 
 /** A folder of a kind; what all kinds share is beside them. */
-const ONE_KIND = { path: '^src/(provider/)?kinds/[^/]+/', pathNot: '^src/kinds/fields/' };
+const ONE_KIND = { path: '^src/(provider/)?kinds/[^/]+/', pathNot: '^src/kinds/(fields|privileges|doctor)/' };
 
-/** The path of an apply goes through the list of kinds: adding one changes nothing there. */
+/** The engine goes through the list of kinds: adding one changes nothing there. */
 const noKindByName = {
   name: 'engine-knows-no-kind',
-  comment: 'session, observe, plan, execute, and what runs beside them, may import nothing from the folder of a kind',
+  comment: 'src/engine may import nothing from the folder of a kind: it asks the members of the contract',
   severity: 'error',
   // The public face names types of kinds for its users.
-  from: {
-    path: '^src/engine/([^/]+|(record|ready)/.+)\\.ts$',
-    pathNot: '\\.test\\.ts$|/testing/|^src/engine/index\\.ts$',
-  },
+  from: { path: '^src/engine/', pathNot: '\\.test\\.ts$|/testing/|^src/engine/index\\.ts$' },
   to: ONE_KIND,
 };
 
 /** The lifecycle of a resource is the same for every kind: one definition object tells them apart. */
-const adapterKnowsNoKind = {
-  name: 'adapter-knows-no-kind',
-  comment:
-    'the adapter of the provider, its host, its values and its configuration may import nothing from the folder of a kind',
+const providerKnowsNoKind = {
+  name: 'provider-knows-no-kind',
+  comment: 'src/provider may import from the folder of a kind only in its own folder of that kind',
   severity: 'error',
-  from: { path: '^src/provider/(adapter|configure|cty|host)/', pathNot: '\\.test\\.ts$|/testing/' },
+  // These two list what there is: resources, and data sources.
+  from: { path: '^src/provider/', pathNot: '\\.test\\.ts$|/testing/|^src/provider/(kinds/|(data/)?index\\.ts$)' },
   to: ONE_KIND,
 };
 
@@ -88,7 +85,7 @@ module.exports = {
     simulator,
     publicEngine,
     noKindByName,
-    adapterKnowsNoKind,
+    providerKnowsNoKind,
     mappingOnly,
     {
       name: 'no-circular',

@@ -143,11 +143,14 @@ describe('the import order between folders', () => {
       await writeFile(join(planted, 'src/provider/adapter/planted.ts'), adapter);
       const session = "import type { Steps } from '../kinds/vm/steps.ts';\nexport const session: Steps = 1;\n";
       await writeFile(join(planted, 'src/engine/session.ts'), session);
+      await mkdir(join(planted, 'src/engine/doctor'));
+      await writeFile(join(planted, 'src/engine/doctor/checks.ts'), adapter);
       await writeFile(join(planted, 'src/provider/planted.ts'), "export { session } from '../engine/session.ts';\n");
       const { ok, output } = await cruise(planted);
       expect(ok).toBe(false);
       expect(output).toContain('engine-knows-no-kind: src/engine/session.ts');
-      expect(output).toContain('adapter-knows-no-kind: src/provider/adapter/planted.ts');
+      expect(output).toContain('engine-knows-no-kind: src/engine/doctor/checks.ts');
+      expect(output).toContain('provider-knows-no-kind: src/provider/adapter/planted.ts');
       expect(output).toContain('provider-uses-public-engine: src/provider/planted.ts');
       expect(output).toContain('base-imports: src/base/planted.ts');
     } finally {

@@ -158,3 +158,10 @@ function encodedPatterns(value: string): RegExp[] {
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 const anyCase = (digits: string) => digits.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+
+/** A secret value, and what a plan and a state may hold of it. */
+export interface ResolvedSecret {
+  readonly value: Secret;
+  /** Salted. */
+  readonly digest: string;
+}

@@ -2,6 +2,7 @@
 export type { Address } from '../base/address.ts';
 export { DEFAULT_RETRY, type RetryContext, type RetryPolicy, retryWhileBusy } from '../base/retry.ts';
 export type { PortProbe } from '../base/transport.ts';
+export type { Difference } from '../kinds/change.ts';
 export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
 export { type Finding, isHealthy } from '../kinds/doctor/finding.ts';
 export { IdReservations } from '../kinds/ids.ts';
@@ -9,7 +10,6 @@ export type { VmRecord } from '../kinds/machine-record.ts';
 export type { Observed } from '../kinds/observed.ts';
 export type { StackState } from '../kinds/recorded.ts';
 export type { Step } from '../kinds/step.ts';
-export type { Difference } from '../kinds/vm/diff/diff.ts';
 export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
 export { fieldsOfVm } from '../kinds/vm/take-over/fields.ts';
 export {

@@ -6,8 +6,6 @@ import type { Address } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import type { HookMoment } from './outage.ts';
 import type { Outage, Step } from './step.ts';
-import type { DestroyedVolume } from './vm/config/disks.ts';
-import type { Difference } from './vm/diff/diff.ts';
 
 export const PLAN_VERSION = 1;
 
@@ -25,6 +23,33 @@ export type ChangeKind =
   /** It no longer exists: its record is removed. */
   | 'forget'
   | 'none';
+
+/** One field of the file that differs from the cluster. */
+export interface Difference {
+  /** Field of the file: `nics.net0.vlan`. */
+  readonly path: string;
+  /** Proxmox's key. */
+  readonly key: string;
+  /** In the words of the file; null where nothing is set. */
+  readonly before: unknown;
+  readonly after: unknown;
+  /** Who changed it since the last apply. */
+  readonly by: 'file' | 'others' | 'both';
+  readonly effect: 'live' | 'restart' | 'impossible';
+  /** Why it is impossible. */
+  readonly reason?: string;
+  /** The values are masks. */
+  readonly secret?: true;
+}
+
+/** A volume that a plan destroys. */
+export interface DestroyedVolume {
+  /** `scsi0`; `unused0` for one that no drive uses. */
+  readonly slot: string;
+  /** `tank:vm-101-disk-0`. */
+  readonly volume: string;
+  readonly sizeBytes: number | undefined;
+}
 
 export interface Change {
   readonly address: Address;

@@ -4,6 +4,7 @@
  */
 import type { Address, AddressKind } from '../base/address.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
+import type { ResolvedSecret } from '../base/secret.ts';
 import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
 import type { ActionDefinition } from './action.ts';
@@ -19,8 +20,6 @@ import type { StackState } from './recorded.ts';
 import type { Evidence, MachineView } from './shown.ts';
 import type { ResolvedStack, ResolvedVm } from './stack.ts';
 import type { Step } from './step.ts';
-import type { ResolvedSecret } from './vm/config/desired-config.ts';
-import type { Findings } from './vm/plan/checks/checks.ts';
 
 export interface Kind {
   /** What its addresses begin with: `vm` in `vm.web`. Empty for a kind that belongs to no stack alone. */
@@ -147,6 +146,13 @@ export interface PlanOptions {
   readonly keepNodes?: Readonly<Record<string, string>>;
   /** False: IDs that the file leaves open are chosen while the plan is executed, alongside other plans. */
   readonly chooseIds?: boolean;
+}
+
+/** What the kinds of one plan gather together. */
+export interface Findings {
+  readonly problems: Diagnostic[];
+  /** Per node and storage: the space that all VMs of the plan need together. */
+  readonly neededBytes: Map<string, { bytes: number; vm: ResolvedVm }>;
 }
 
 export interface PlanContext {

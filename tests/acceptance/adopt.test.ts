@@ -2,8 +2,8 @@
 import { hostname } from 'node:os';
 import { describe, expect } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
+import { recordAdopted } from '../../src/cli/commands/adopt/record.ts';
 import { planAdoption } from '../../src/kinds/vm/adopt/adopt.ts';
-import { recordAdopted } from '../../src/kinds/vm/adopt/record.ts';
 import { readGuests } from '../../src/kinds/vm/adopt/survey.ts';
 import { loadStack, resolveStack } from '../../src/spec/index.ts';
 import { DirectoryStore } from '../../src/state/directory-store.ts';

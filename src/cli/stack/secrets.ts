@@ -2,10 +2,9 @@
 import type { Address } from '../../base/address.ts';
 import { isFamily } from '../../base/errors.ts';
 import { randomHex } from '../../base/random.ts';
-import { Secret } from '../../base/secret.ts';
+import { type ResolvedSecret, Secret } from '../../base/secret.ts';
 import { valueAt } from '../../kinds/fields/field-table.ts';
 import { machinesOf, whereOf } from '../../kinds/stack.ts';
-import type { ResolvedSecret } from '../../kinds/vm/config/desired-config.ts';
 import { refuseUnread, secretDigest } from '../../kinds/vm/config/secret-values.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';

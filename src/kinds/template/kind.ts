@@ -1,7 +1,7 @@
 /** Templates: built as VMs, then converted; a changed recipe builds a new version beside the old one. */
 
+import type { ResolvedSecret } from '../../base/secret.ts';
 import type { Kind, KindPlan, PlanContext, ResourcePlan } from '../kind.ts';
-import type { ResolvedSecret } from '../vm/config/desired-config.ts';
 import { shownFields } from '../vm/fields/secrets.ts';
 import { machineToken, needsCreation, volumesUsed } from '../vm/plan/machines.ts';
 import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';

@@ -11,11 +11,11 @@ import {
   vmAt,
 } from '../../engine/testing/cluster.ts';
 import { PlannedIds } from '../ids.ts';
+import type { Findings } from '../kind.ts';
 import type { VmRecord } from '../machine-record.ts';
 import type { GuestRow, Observed, ObservedVm } from '../observed.ts';
 import { emptyState } from '../recorded.ts';
 import { printOwnership } from '../vm/ownership.ts';
-import type { Findings } from '../vm/plan/checks/checks.ts';
 import { planTemplate } from './plan.ts';
 import { recipeOf } from './recipe.ts';
 import { retiredAddress } from './versions.ts';

@@ -3,10 +3,10 @@
  * notes; the same recipe means that there is nothing to do, another one that a new version is built.
  */
 import type { Address } from '../../base/address.ts';
+import type { ResolvedSecret } from '../../base/secret.ts';
 import { fingerprint, slowDigest } from '../fingerprint.ts';
 import { imageVolid } from '../image/file.ts';
 import type { ResolvedStack, ResolvedTemplate } from '../stack.ts';
-import type { ResolvedSecret } from '../vm/config/desired-config.ts';
 import { sourceVolumes } from '../vm/config/disks.ts';
 
 /** Enough to tell recipes apart, and short enough for a line in the notes. */

@@ -1,6 +1,7 @@
 /** High availability, desired and observed: what differs, field by field, and what the state records. Pure. */
 import type { HaResource, HaResourceParams } from '../../pve/index.ts';
-import type { ComparedField, Difference, Recorded } from './diff/diff.ts';
+import type { Difference } from '../change.ts';
+import type { ComparedField, Recorded } from './diff/diff.ts';
 import type { HaFields } from './fields/ha.ts';
 
 type Managed = Exclude<HaFields, false>;

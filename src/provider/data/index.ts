@@ -1,14 +1,14 @@
 /** All data sources, by their names in the host. */
 import type { DepsOf } from '../adapter/deps.ts';
+import { template, templates } from '../kinds/template/data.ts';
+import { placement } from '../kinds/vm/data/placement.ts';
+import { vm } from '../kinds/vm/data/vm.ts';
+import { vms } from '../kinds/vm/data/vms.ts';
 import type { DataSource } from '../provider.ts';
 import { dataSource } from './define.ts';
 import { nodes } from './nodes.ts';
 import { permissions } from './permissions.ts';
-import { placement } from './placement.ts';
 import { storages } from './storages.ts';
-import { template, templates } from './templates.ts';
-import { vm } from './vm.ts';
-import { vms } from './vms.ts';
 
 export function dataSources(depsOf: DepsOf): ReadonlyMap<string, DataSource> {
   return new Map([

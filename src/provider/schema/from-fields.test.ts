@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { byteSize, duration, field } from '../../kinds/fields/field.ts';
 import { fieldRows } from '../../kinds/fields/field-table.ts';
 import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
-import { attributesOfFields, vmFieldAttributes, withNested } from './from-fields.ts';
+import { vmFieldAttributes } from '../kinds/vm/shape.ts';
+import { attributesOfFields, withNested } from './from-fields.ts';
 import { type Attribute, type Attributes, objectType } from './model.ts';
 
 const attributes = vmFieldAttributes();

@@ -3,27 +3,16 @@ import type { z } from 'zod';
 import { assertNever } from '../../base/errors.ts';
 import { once } from '../../base/values/once.ts';
 import type { Effect, FieldFacts } from '../../kinds/fields/field.ts';
-import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import type { Attribute, Attributes, AttributeType } from './model.ts';
 import { type GroupShape, groupShape, type LeafShape, type Shape, SWITCH } from './shape.ts';
-
-/**
- * The field table of a VM in the host's language. The host replaces resources by its own rules, has no groups and runs
- * its own programs: `update`, `snapshot` and `hooks` belong to stacks.
- */
-export const VM_SHAPE: GroupShape = groupShape(vmFieldsSchema.omit({ update: true, snapshot: true, hooks: true }));
 
 /** Every field of the table as an attribute: required where the field is, otherwise set by the user or by the server. */
 export function attributesOfFields(schema: z.core.$ZodType): Attributes {
   return attributesOf(groupShape(schema));
 }
 
-/** `neverRuns`: for a template, in which no change takes effect. */
-export function vmFieldAttributes(options: Wording = {}): Attributes {
-  return attributesOf(VM_SHAPE, options);
-}
-
-interface Wording {
+export interface Wording {
+  /** For a template, in which no change takes effect. */
   readonly neverRuns?: true;
 }
 
@@ -37,7 +26,8 @@ export function withNested(attributes: Attributes, name: string, more: Attribute
   };
 }
 
-function attributesOf(group: GroupShape, wording: Wording = {}): Attributes {
+/** The same for a shape. */
+export function attributesOf(group: GroupShape, wording: Wording = {}): Attributes {
   const own = Object.entries(group.fields).map(([name, shape]): [string, Attribute] => [
     name,
     attributeOf(shape, wording, group.keyword?.field === name ? group.keyword.words : []),

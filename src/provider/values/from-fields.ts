@@ -1,14 +1,13 @@
 /** From the fields of a VM, as a stack file writes them, to an object of the host's schema. What is not set is null. */
 import { assertNever, invariant } from '../../base/errors.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../cty/value.ts';
-import { VM_SHAPE } from '../schema/from-fields.ts';
 import type { Attribute, Attributes } from '../schema/model.ts';
 import { type GroupShape, type LeafShape, type Shape, SWITCH } from '../schema/shape.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
 
 /** Attributes that are not fields are null. */
-export function fromFields(tree: Tree, attributes: Attributes, shape: GroupShape = VM_SHAPE): CtyObject {
+export function fromFields(tree: Tree, attributes: Attributes, shape: GroupShape): CtyObject {
   return objectOf(
     Object.entries(attributes).map(([name, attribute]) => {
       const inner = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined;

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { field } from '../../kinds/fields/field.ts';
 import { type CtyObject, Decimal, UNKNOWN } from '../cty/value.ts';
-import { attributesOfFields, vmFieldAttributes } from '../schema/from-fields.ts';
+import { VM_SHAPE, vmFieldAttributes } from '../kinds/vm/shape.ts';
+import { attributesOfFields } from '../schema/from-fields.ts';
 import { groupShape } from '../schema/shape.ts';
 import { fromFields } from './from-fields.ts';
 import { toFields } from './to-fields.ts';
 
-const treeOf = (object: CtyObject) => toFields(object).tree;
+const treeOf = (object: CtyObject) => toFields(object, VM_SHAPE).tree;
 
 describe('the fields behind the host’s values', () => {
   it.each<[string, CtyObject, object]>([
@@ -39,26 +40,32 @@ describe('the fields behind the host’s values', () => {
     expect(treeOf(object)).toEqual(tree);
   });
 
-  it('omit and list unknown values', () => {
-    const { tree, unknown } = toFields({
-      name: UNKNOWN,
-      disks: UNKNOWN,
-      boot: ['scsi0', UNKNOWN],
-      cpu: { cores: UNKNOWN, sockets: 1 },
-      nics: { net0: { ipv4: { address: UNKNOWN, gateway: '10.0.0.1' } } },
-    });
+  it('leave out and list what is unknown', () => {
+    const { tree, unknown } = toFields(
+      {
+        name: UNKNOWN,
+        disks: UNKNOWN,
+        boot: ['scsi0', UNKNOWN],
+        cpu: { cores: UNKNOWN, sockets: 1 },
+        nics: { net0: { ipv4: { address: UNKNOWN, gateway: '10.0.0.1' } } },
+      },
+      VM_SHAPE,
+    );
     expect(tree).toEqual({ cpu: { sockets: 1 }, nics: { net0: {} } });
     expect(unknown).toEqual(['name', 'cpu.cores', 'disks', 'nics.net0.ipv4', 'boot']);
   });
 
   it('refuse numbers that are not exact here', () => {
-    const { tree, problems } = toFields({ vmid: 2n ** 70n, cpu: { limit: new Decimal('0.1000000000000000000001') } });
+    const { tree, problems } = toFields(
+      { vmid: 2n ** 70n, cpu: { limit: new Decimal('0.1000000000000000000001') } },
+      VM_SHAPE,
+    );
     expect(tree).toEqual({ cpu: {} });
     expect(problems.map(({ path }) => path)).toEqual(['vmid', 'cpu.limit']);
   });
 
-  it('refuse a gateway together with a keyword', () => {
-    const { problems } = toFields({ nics: { net0: { ipv4: { address: 'dhcp', gateway: '10.0.0.1' } } } });
+  it('refuse a gateway beside a keyword', () => {
+    const { problems } = toFields({ nics: { net0: { ipv4: { address: 'dhcp', gateway: '10.0.0.1' } } } }, VM_SHAPE);
     expect(problems).toEqual([
       { path: 'nics.net0.ipv4.gateway', detail: '"gateway" cannot be set together with address = "dhcp".' },
     ]);
@@ -82,15 +89,15 @@ describe('an object of the schema', () => {
       ready: { exec: [['true']] },
       extra: { kvm: false, shares: 1000 },
     };
-    const object = fromFields(tree, attributes);
+    const object = fromFields(tree, attributes, VM_SHAPE);
     expect(Object.keys(object)).toEqual(Object.keys(attributes));
     expect(object.memory).toBeNull();
     expect(object.balloon).toBe('none');
-    expect(toFields(object).tree).toEqual({ ...tree, extra: { kvm: false, shares: '1000' } });
+    expect(toFields(object, VM_SHAPE).tree).toEqual({ ...tree, extra: { kvm: false, shares: '1000' } });
   });
 
-  it('keeps names that are special in JavaScript', () => {
-    const object = fromFields({ extra: JSON.parse('{"__proto__":"x"}') }, attributes);
+  it('keeps names that JavaScript finds special', () => {
+    const object = fromFields({ extra: JSON.parse('{"__proto__":"x"}') }, attributes, VM_SHAPE);
     expect(Object.entries(object.extra as CtyObject)).toEqual([['__proto__', 'x']]);
   });
 });

@@ -5,7 +5,6 @@
 import { assertNever } from '../../base/errors.ts';
 import { type Located, type LocatedMap, type ScalarValue, toPlain } from '../../spec/located.ts';
 import { type CtyObject, type CtyValue, Decimal, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
-import { VM_SHAPE } from '../schema/from-fields.ts';
 import { type GroupShape, type LeafShape, type Shape, SWITCH } from '../schema/shape.ts';
 
 /** A value that the table cannot express. */
@@ -26,7 +25,7 @@ export interface FileValues {
 }
 
 /** Attributes that are not fields are skipped. */
-export function toFields(object: CtyObject, shape: GroupShape = VM_SHAPE): FileValues {
+export function toFields(object: CtyObject, shape: GroupShape): FileValues {
   const reading: Reading = { unknown: [], problems: [] };
   const node = readGroup(object, shape, '', reading);
   const located: LocatedMap = node.kind === 'map' ? node : { kind: 'map', entries: new Map(), at: {} };

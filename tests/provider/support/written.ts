@@ -4,13 +4,13 @@ import { printByteSize } from '../../../src/base/values/units.ts';
 import type { VmFields } from '../../../src/kinds/vm/fields/index.ts';
 import type { CtyObject } from '../../../src/provider/cty/value.ts';
 import { USER_ATTRIBUTES } from '../../../src/provider/kinds/vm/schema.ts';
-import { VM_SHAPE } from '../../../src/provider/schema/from-fields.ts';
+import { VM_SHAPE } from '../../../src/provider/kinds/vm/shape.ts';
 import type { Shape } from '../../../src/provider/schema/shape.ts';
 import { fromFields } from '../../../src/provider/values/from-fields.ts';
 import type { Config } from './toy-host.ts';
 
 export function configOf(fields: VmFields): Config {
-  return withoutNulls(fromFields(written(VM_SHAPE, fields) as Record<string, unknown>, USER_ATTRIBUTES));
+  return withoutNulls(fromFields(written(VM_SHAPE, fields) as Record<string, unknown>, USER_ATTRIBUTES, VM_SHAPE));
 }
 
 function written(shape: Shape, value: unknown): unknown {

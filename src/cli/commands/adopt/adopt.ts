@@ -9,7 +9,6 @@ import { counted } from '../../../base/values/units.ts';
 import { importExisting } from '../../../engine/take-over.ts';
 import { emptyState } from '../../../kinds/recorded.ts';
 import { type Adoption, foundVms, planAdoption } from '../../../kinds/vm/adopt/adopt.ts';
-import { recordAdopted } from '../../../kinds/vm/adopt/record.ts';
 import { readGuests, survey } from '../../../kinds/vm/adopt/survey.ts';
 import { terraformText } from '../../../kinds/vm/adopt/terraform-text.ts';
 import { readHa } from '../../../kinds/vm/observe/ha.ts';
@@ -27,6 +26,7 @@ import { type AdoptView, adoptView } from '../../views/adopt.ts';
 import { unwritable } from '../../write-file.ts';
 import { writeCompanions } from '../init.ts';
 import { type ChoiceOptions, choiceOf } from './choice.ts';
+import { recordAdopted } from './record.ts';
 
 export interface AdoptOptions extends StackOptions, ChoiceOptions {
   /** Name of a new stack. */

@@ -1,8 +1,7 @@
 /** `proxwright drift`: what was changed outside Proxwright since the last apply. Changes in the file are left to `plan`. */
 import { planStack } from '../../../engine/plan.ts';
-import type { Change, Plan } from '../../../kinds/change.ts';
+import type { Change, Difference, Plan } from '../../../kinds/change.ts';
 import type { ResolvedStack } from '../../../kinds/stack.ts';
-import type { Difference } from '../../../kinds/vm/diff/diff.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { connect } from '../../stack/connect.ts';
 import { openStack } from '../../stack/open.ts';

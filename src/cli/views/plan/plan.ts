@@ -8,6 +8,8 @@ import { counted, printByteSize, printDuration } from '../../../base/values/unit
 import {
   type Change,
   type ChangeKind,
+  type DestroyedVolume,
+  type Difference,
   type OutsideChange,
   type Plan,
   type PlannedHook,
@@ -16,8 +18,6 @@ import {
 } from '../../../kinds/change.ts';
 import { actionNamed, KINDS, kindOfAddress } from '../../../kinds/registry.ts';
 import type { Step } from '../../../kinds/step.ts';
-import type { DestroyedVolume } from '../../../kinds/vm/config/disks.ts';
-import type { Difference } from '../../../kinds/vm/diff/diff.ts';
 import { roomWords } from '../../../kinds/vm/placement/words.ts';
 import { fitLines, type Paint, padVisible, plainPaint, type Style } from '../text/paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';

@@ -1,8 +1,7 @@
 /** Facts of a run for tests of evidence. */
 import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
-import type { Change, ChangeKind, Plan } from '../../../kinds/change.ts';
-import type { Difference } from '../../../kinds/vm/diff/diff.ts';
+import type { Change, ChangeKind, Difference, Plan } from '../../../kinds/change.ts';
 import type { EvidenceInput, StageName, StageRecord } from '../record.ts';
 
 export const TASK_FAILED: Diagnostic = {

@@ -2,7 +2,7 @@
  * From the fields of a VM to the desired value of each configuration key. Only fields that are set appear: everything else
  * stays as the template or the server has it.
  */
-import type { Secret } from '../../../base/secret.ts';
+import type { ResolvedSecret } from '../../../base/secret.ts';
 import { printAllocation } from '../../../pve/wire/index.ts';
 import type { DiskFields } from '../fields/disks.ts';
 import type { VmFields } from '../fields/index.ts';
@@ -28,12 +28,6 @@ import { withoutLineage } from '../ownership.ts';
 import { ownDocuments } from '../seed/fields.ts';
 import { Collector, fileValue } from './collector.ts';
 import type { DesiredConfig, DesiredField } from './desired.ts';
-
-export interface ResolvedSecret {
-  readonly value: Secret;
-  /** Salted; see secret-values.ts. */
-  readonly digest: string;
-}
 
 export interface DesiredContext {
   /** The line below the notes; absent if the stack says `ownership: off`. */

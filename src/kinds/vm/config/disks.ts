@@ -2,6 +2,7 @@
  * Drives: what is in a slot, what to write for the desired drive, and why a change is impossible. A write never replaces the
  * volume of an existing drive: another storage or format is a move, a new size a resize, and another kind of drive is refused.
  */
+
 import { printByteSize } from '../../../base/values/units.ts';
 import {
   isCloudInitVolume,
@@ -11,6 +12,7 @@ import {
   storageOfVolume,
   type Volume,
 } from '../../../pve/wire/index.ts';
+import type { DestroyedVolume } from '../../change.ts';
 import type { VmFields } from '../fields/index.ts';
 import { rowsOfKey } from '../fields/rows.ts';
 import type { DesiredCdrom, DesiredDisk, SubKeys } from './desired.ts';
@@ -22,15 +24,6 @@ export interface Drive {
   readonly file: string;
   readonly volume: Volume | undefined;
   readonly kind: 'disk' | 'cdrom' | 'cloud-init';
-  readonly sizeBytes: number | undefined;
-}
-
-/** A volume that a plan destroys. */
-export interface DestroyedVolume {
-  /** `scsi0`; `unused0` for one that no drive uses. */
-  readonly slot: string;
-  /** `tank:vm-101-disk-0`. */
-  readonly volume: string;
   readonly sizeBytes: number | undefined;
 }
 

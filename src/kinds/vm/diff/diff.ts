@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { byCodeUnit } from '../../../pve/wire/index.ts';
+import type { Difference } from '../../change.ts';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
 import { diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../config/disks.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
@@ -11,23 +12,6 @@ import { withoutLineage } from '../ownership.ts';
 import { type ChangeEffect, effectOf } from './effects.ts';
 import { actualOf, isFieldSatisfied, isSatisfied, lacksAddresses, mergedText } from './merge.ts';
 import { desiredValue, MASK, shownValue } from './shown.ts';
-
-export interface Difference {
-  /** Field of the file: `nics.net0.vlan`. */
-  readonly path: string;
-  /** Proxmox's key. */
-  readonly key: string;
-  /** In the syntax of the file; null if nothing is set. */
-  readonly before: unknown;
-  readonly after: unknown;
-  /** Who changed it since the last apply. */
-  readonly by: 'file' | 'others' | 'both';
-  readonly effect: 'live' | 'restart' | 'impossible';
-  /** Why it is impossible. */
-  readonly reason?: string;
-  /** The values are masks. */
-  readonly secret?: true;
-}
 
 interface VmDiff {
   readonly differences: readonly Difference[];

@@ -4,10 +4,11 @@ import { nodeCommand } from '../../../base/text/node-command.ts';
 import { storageOfVolume } from '../../../pve/wire/index.ts';
 import type { Examined } from '../../doctor/examined.ts';
 import { type Finding, findingsOf, roughSize } from '../../doctor/finding.ts';
+import type { Findings } from '../../kind.ts';
 import type { StorageRow } from '../../observed.ts';
 import { machinesOf } from '../../stack.ts';
 import { drivesOf } from '../config/disks.ts';
-import { countNeeds, type Findings, isThin } from '../plan/checks/checks.ts';
+import { countNeeds, isThin } from '../plan/checks/checks.ts';
 import { baseOf, isThere, storagesOf } from './subject.ts';
 
 type Seen = Pick<Examined, 'stack' | 'foreseen'>;

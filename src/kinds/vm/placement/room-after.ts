@@ -1,12 +1,11 @@
 /** What the nodes have free before and after a plan, from the steps of its VMs. Pure. */
 import type { NodeRoom } from '../../change.ts';
-import type { ResourcePlan } from '../../kind.ts';
+import type { Findings, ResourcePlan } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { effectiveValues } from '../observed.ts';
 import { baseOf } from '../plan/checks/addresses.ts';
-import type { Findings } from '../plan/checks/checks.ts';
 import type { MigrateInput, StopInput } from '../steps.ts';
 import { byName } from './ledger.ts';
 import { loadOf } from './load.ts';

@@ -1,4 +1,7 @@
 /** The plan of a new VM: cloned from a template, or created empty. Pure. */
+
+import type { Difference } from '../../change.ts';
+import type { Findings } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
@@ -7,12 +10,12 @@ import { drivesOf } from '../config/disks.ts';
 import { inheritedDevices } from '../config/inherited.ts';
 import { packDesired, withoutSeed } from '../config/packed.ts';
 import { printPropertyOf } from '../config/parts.ts';
-import { type Difference, diffVm } from '../diff/diff.ts';
+import { diffVm } from '../diff/diff.ts';
 import { diffHa } from '../ha.ts';
 import type { VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
 import { type CloneInput, type IdChoice, vmStep } from '../steps.ts';
-import { checkVm, type Findings, hasNode } from './checks/checks.ts';
+import { checkVm, hasNode } from './checks/checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choices/choose-template.ts';
 import {
   applied,

@@ -3,15 +3,16 @@
  * the steps, and the room they need. Pure.
  */
 import { printByteSize } from '../../../base/values/units.ts';
+import type { Difference } from '../../change.ts';
+import type { Findings } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import type { DesiredConfig, DesiredEntry } from '../config/desired.ts';
 import { type Drive, findCloudInitDrive, movesOnlyOffline, parseDrive, storageOf } from '../config/disks.ts';
-import type { Difference } from '../diff/diff.ts';
 import { actualOf } from '../diff/merge.ts';
 import { type MoveDiskInput, vmStep } from '../steps.ts';
-import { type Findings, isThin, needRoom } from './checks/checks.ts';
+import { isThin, needRoom } from './checks/checks.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
 export interface DiskMove extends MoveDiskInput {

@@ -1,7 +1,8 @@
 /** The plan of an existing VM that is ours: its differences, the steps for them, and changes that need a restart. Pure. */
 import { compareConfigValue } from '../../../pve/wire/index.ts';
-import type { Change, OutsideChange } from '../../change.ts';
+import type { Change, Difference, OutsideChange } from '../../change.ts';
 import { textOfWords } from '../../fields/words.ts';
+import type { Findings } from '../../kind.ts';
 import { isCreationUnfinished, type VmRecord } from '../../machine-record.ts';
 import type { Observed, ObservedVm } from '../../observed.ts';
 import type { ResolvedVm } from '../../stack.ts';
@@ -13,7 +14,7 @@ import { inheritedDevices } from '../config/inherited.ts';
 import { packDesired, withoutSeed } from '../config/packed.ts';
 import { isPartSatisfied, propertyOf } from '../config/parts.ts';
 import { resizesAfterMaking, resizesNeeded } from '../config/writes.ts';
-import { type Difference, diffVm, type Recorded } from '../diff/diff.ts';
+import { diffVm, type Recorded } from '../diff/diff.ts';
 import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha.ts';
 import { comparableHa, observedHa } from '../observe/ha.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
@@ -21,7 +22,7 @@ import { findOwnership } from '../ownership.ts';
 import { guarded } from '../snapshot/before-change.ts';
 import { heldDisks } from '../snapshot/obstacles.ts';
 import { type StopInput, vmStep } from '../steps.ts';
-import { checkVm, type Findings } from './checks/checks.ts';
+import { checkVm } from './checks/checks.ts';
 import { chained } from './creation.ts';
 import {
   applied,

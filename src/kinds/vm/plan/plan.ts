@@ -1,6 +1,7 @@
 /** The plan of the VMs of a stack: one change per VM, what each VM uses, and the VMs that left the file. Pure. */
 import { type Address, covers, replacedAddress } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
+import type { ResolvedSecret } from '../../../base/secret.ts';
 import type { Change } from '../../change.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
 import { isCreationUnfinished } from '../../machine-record.ts';
@@ -9,7 +10,6 @@ import { mappingsUsed } from '../../pci-mapping/plan.ts';
 import { type ResolvedStack, type ResolvedVm, whereOf } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { neededTemplates, templateToken } from '../../template/in-stack.ts';
-import type { ResolvedSecret } from '../config/desired-config.ts';
 import { unreadDirectories } from '../observe/shared-directories.ts';
 import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
 import type { Choice } from '../placement/choose.ts';

@@ -3,8 +3,8 @@
  * volume can be computed, so a plan sees whether the right one is attached; for a new VM it is not known yet.
  */
 import { createHash } from 'node:crypto';
-import type { Secret } from '../../../base/secret.ts';
-import { CLOUD_INIT_SLOTS, type ResolvedSecret, type SeedPlace } from '../config/desired-config.ts';
+import type { ResolvedSecret, Secret } from '../../../base/secret.ts';
+import { CLOUD_INIT_SLOTS, type SeedPlace } from '../config/desired-config.ts';
 import { type Drive, drivesOf } from '../config/disks.ts';
 import { macsOf } from '../config/parts.ts';
 import type { VmFields } from '../fields/index.ts';

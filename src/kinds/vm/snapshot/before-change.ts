@@ -1,11 +1,11 @@
 /** The snapshot that an apply takes before it changes a running VM, and the older ones that it then deletes. Pure. */
 import { ProxwrightError } from '../../../base/errors.ts';
+import type { Findings } from '../../kind.ts';
 import type { VmRecord } from '../../machine-record.ts';
 import { whereOf } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import type { VmFields } from '../fields/index.ts';
 import type { VmObserved } from '../observed.ts';
-import type { Findings } from '../plan/checks/checks.ts';
 import type { VmPlanInput } from '../plan/desired-vm.ts';
 import { vmStep } from '../steps.ts';
 import { snapshotProblems } from './obstacles.ts';

@@ -1,5 +1,6 @@
 /** What is recorded for an existing VM (its identity, and the fields of the file that match it), and its ownership line. */
 import type { Address } from '../../../base/address.ts';
+import type { Difference } from '../../change.ts';
 import type { VmRecord } from '../../machine-record.ts';
 import type { Observed } from '../../observed.ts';
 import { type ObservedPci, pciMappingsFor } from '../../pci-mapping/plan.ts';
@@ -9,7 +10,7 @@ import { appliedValues, type DesiredConfig } from '../config/desired.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { packDesired } from '../config/packed.ts';
 import { macsOf } from '../config/parts.ts';
-import { type Difference, diffVm } from '../diff/diff.ts';
+import { diffVm } from '../diff/diff.ts';
 import type { VmFields } from '../fields/index.ts';
 import { appliedHa, diffHa } from '../ha.ts';
 import type { VmObserved } from '../observed.ts';

@@ -12,13 +12,14 @@ import type { Subject } from '../../adapter/outcome.ts';
 import { readTimeouts, type TimeoutWords, timeoutsAttribute } from '../../adapter/timeouts.ts';
 import { asArguments } from '../../configure/arguments.ts';
 import { type CtyObject, isObject, isWhollyKnown } from '../../cty/value.ts';
-import { attributesOfFields, VM_SHAPE, vmFieldAttributes, withNested } from '../../schema/from-fields.ts';
+import { attributesOfFields, withNested } from '../../schema/from-fields.ts';
 import { type Attribute, type Attributes, computed, type Schema } from '../../schema/model.ts';
 import { type GroupShape, groupShape } from '../../schema/shape.ts';
 import { inputProblems } from '../../values/diagnostics.ts';
 import { toFields } from '../../values/to-fields.ts';
 import { type VmSecrets, withBootOrder, withWriteOnlyPassword } from '../vm/desired.ts';
 import { PASSWORD_WRITE_ONLY } from '../vm/schema.ts';
+import { VM_SHAPE, vmFieldAttributes } from '../vm/shape.ts';
 
 const TIMEOUTS: TimeoutWords = {
   clone: 'Creating it and its disks, and converting it.',

@@ -1,11 +1,11 @@
 /** A configuration of the host as a VM that the engine can work with, and the secrets it refers to. */
+
 import { createHash } from 'node:crypto';
 import type { Address } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { toDiagnostic } from '../../../base/errors.ts';
-import { Secret } from '../../../base/secret.ts';
+import { type ResolvedSecret, Secret } from '../../../base/secret.ts';
 import { type ResolvedVm, whereOf } from '../../../kinds/stack.ts';
-import type { ResolvedSecret } from '../../../kinds/vm/config/desired-config.ts';
 import { refuseUnread, secretDigest } from '../../../kinds/vm/config/secret-values.ts';
 import { type SecretField, secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { ownDocuments } from '../../../kinds/vm/seed/fields.ts';
@@ -17,9 +17,10 @@ import { type CtyObject, isObject } from '../../cty/value.ts';
 import type { HostCapabilities, ProviderDiagnostic } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
 import { problemAt } from '../../values/diagnostics.ts';
-import { parseFields } from '../../values/parse-fields.ts';
 import { toFields } from '../../values/to-fields.ts';
 import { TIMEOUTS, VM_SCHEMA } from './schema.ts';
+import { VM_SHAPE } from './shape.ts';
+import { parseFields } from './values/parse-fields.ts';
 
 export interface DesiredVm extends DesiredResource {
   readonly vm: ResolvedVm;
@@ -29,7 +30,7 @@ export interface DesiredVm extends DesiredResource {
 export function desiredVm(config: CtyObject, exists: boolean): DesiredVm {
   const { attributes } = VM_SCHEMA;
   const address = addressFor(typeof config.name === 'string' ? config.name : 'unnamed');
-  const values = toFields(config);
+  const values = toFields(config, VM_SHAPE);
   const parsed = parseFields(values, { attributes, address, exists });
   const { timeouts, problems } = readTimeouts(config, TIMEOUTS, attributes);
   return {

@@ -1,4 +1,5 @@
 /** A VM as the cluster has it, in the host's terms: does it exist, is it the same one, what differs, and taking one over. */
+
 import { ProxwrightError } from '../../../base/errors.ts';
 import { Secret } from '../../../base/secret.ts';
 import { sourceOf } from '../../../convert/mapping/sources.ts';
@@ -23,11 +24,12 @@ import { type CtyObject, objectOf } from '../../cty/value.ts';
 import type { MoveRequest } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
 import { fromFields } from '../../values/from-fields.ts';
-import { refreshedAttributes } from '../../values/refreshed.ts';
 import { ANY_PASSWORD, desiredVm, formerDigest } from './desired.ts';
 import { type ListedVm, listVms } from './leftovers.ts';
 import { type SoloVm, workOn } from './recorded.ts';
 import { computedValues, USER_ATTRIBUTES } from './schema.ts';
+import { VM_SHAPE } from './shape.ts';
+import { refreshedAttributes } from './values/refreshed.ts';
 
 export interface Look {
   readonly observed: Observed;
@@ -86,7 +88,7 @@ export function refreshed(
     .map(({ path }) => path)
     .filter((path) => path !== 'ownership');
   const found = { ...fieldsOfVm(look.vm).plain, ha: writtenHa(observedHa(look.observed, vmid)) };
-  const actual = fromFields(found, attributes);
+  const actual = fromFields(found, attributes, VM_SHAPE);
   return { attributes: refreshedAttributes({ state, actual, differing }), restartPending: diff.restartPending };
 }
 
@@ -94,7 +96,7 @@ export function refreshed(
 export function importedAttributes(vm: VmObserved, attributes: Attributes): CtyObject {
   // Proxmox does not store how a guest is configured; a cloud-init drive is the best sign.
   const guest = findCloudInitDrive(effectiveValues(vm)) ? 'cloud-init' : undefined;
-  return fromFields({ ...fieldsOfVm(vm).plain, ...(guest !== undefined && { guest }) }, attributes);
+  return fromFields({ ...fieldsOfVm(vm).plain, ...(guest !== undefined && { guest }) }, attributes, VM_SHAPE);
 }
 
 export function importedState(vm: VmObserved): CtyObject {

@@ -23,7 +23,6 @@ import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../../cty/valu
 import type { ProviderDiagnostic } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
 import { equalValues } from '../../values/equal.ts';
-import { plannedAttributes } from '../../values/planned.ts';
 import { EMPTY_STACK } from '../empty-stack.ts';
 import {
   appliedDigests,
@@ -39,6 +38,7 @@ import {
 import { type IncompleteVm, type KnownVms, recordedIncomplete } from './leftovers.ts';
 import { keptFor, NOTHING_KEPT, recordedVm, type SoloVm, type VmPrivate, workOn } from './recorded.ts';
 import { COMPUTED_ATTRIBUTES, USER_ATTRIBUTES, unsettledBy, VM } from './schema.ts';
+import { plannedAttributes } from './values/planned.ts';
 
 /** The user's attributes after apply. What left the configuration is released only if it was managed. */
 export function plannedFor(

@@ -16,7 +16,6 @@ import { resourceOf } from '../../adapter/resource.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../../cty/value.ts';
 import type { ProviderDiagnostic, ResourceType } from '../../provider.ts';
 import { nothingOf } from '../../values/from-fields.ts';
-import { managedPaths } from '../../values/planned.ts';
 import {
   type DesiredVm,
   desiredVm,
@@ -54,6 +53,7 @@ import {
   workOn,
 } from './recorded.ts';
 import { computedValues, USER_ATTRIBUTES, VM, VM_SCHEMA } from './schema.ts';
+import { managedPaths } from './values/planned.ts';
 
 export function vmResource(depsOf: DepsOf, known = new KnownVms()): ResourceType {
   return resourceOf(vmKind(known), depsOf);

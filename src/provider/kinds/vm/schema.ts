@@ -7,8 +7,9 @@ import { storageOfVolume } from '../../../pve/index.ts';
 import type { Subject } from '../../adapter/outcome.ts';
 import { type TimeoutWords, timeoutsAttribute } from '../../adapter/timeouts.ts';
 import { type CtyObject, type CtyType, type CtyValue, objectOf } from '../../cty/value.ts';
-import { vmFieldAttributes, withNested } from '../../schema/from-fields.ts';
+import { withNested } from '../../schema/from-fields.ts';
 import { type Attribute, type Attributes, computed, type Schema } from '../../schema/model.ts';
+import { vmFieldAttributes } from './shape.ts';
 
 export const TIMEOUTS: TimeoutWords = {
   clone: 'Creating the VM and its disks.',

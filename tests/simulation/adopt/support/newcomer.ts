@@ -1,8 +1,8 @@
 /** What the command `adopt` does, on a scene: the file is a text here. */
 
+import { recordAdopted } from '../../../../src/cli/commands/adopt/record.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import { type Adoption, planAdoption } from '../../../../src/kinds/vm/adopt/adopt.ts';
-import { recordAdopted } from '../../../../src/kinds/vm/adopt/record.ts';
 import { type Choice, readGuests, type Survey } from '../../../../src/kinds/vm/adopt/survey.ts';
 import { loadStack, resolveStack } from '../../../../src/spec/index.ts';
 import { MemoryStore } from '../../../../src/state/memory-store.ts';

@@ -10,7 +10,7 @@ import { type Diagnostic, formatDiagnostic } from '../../../../src/base/diagnost
 import { isFamily, ProxwrightError } from '../../../../src/base/errors.ts';
 import type { Program, ProgramEnd } from '../../../../src/base/processes.ts';
 import { seededRandom } from '../../../../src/base/random.ts';
-import { Secret } from '../../../../src/base/secret.ts';
+import { type ResolvedSecret, Secret } from '../../../../src/base/secret.ts';
 import type { Transport, WireRequest } from '../../../../src/base/transport.ts';
 import { type SettableClock, settableClock, VirtualClock } from '../../../../src/base/virtual-clock.ts';
 import type { ExecuteResult } from '../../../../src/engine/execute.ts';
@@ -22,7 +22,6 @@ import type { ImageSources } from '../../../../src/kinds/image/steps.ts';
 import type { RelocateOptions, SnapshotRequest } from '../../../../src/kinds/kind.ts';
 import type { StackState } from '../../../../src/kinds/recorded.ts';
 import { machinesOf, type ResolvedStack } from '../../../../src/kinds/stack.ts';
-import type { ResolvedSecret } from '../../../../src/kinds/vm/config/desired-config.ts';
 import { type SecretField, secretFieldsOf } from '../../../../src/kinds/vm/fields/secrets.ts';
 import { withGivenAddresses } from '../../../../src/kinds/vm/plan/choices/given-addresses.ts';
 import { type Credentials, createPve, type Pve, parseToken } from '../../../../src/pve/index.ts';

@@ -1,7 +1,8 @@
 /** What a stack wants of a VM, held against an answer of `…/pending`: every field, and the plainest ones word by word. */
 import { type Address, kindOf } from '../../../../src/base/address.ts';
+import type { ResolvedSecret } from '../../../../src/base/secret.ts';
 import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../../../src/kinds/stack.ts';
-import { desiredConfig, type ResolvedSecret } from '../../../../src/kinds/vm/config/desired-config.ts';
+import { desiredConfig } from '../../../../src/kinds/vm/config/desired-config.ts';
 import { propertyOf } from '../../../../src/kinds/vm/config/parts.ts';
 import { actualOf, unsatisfied } from '../../../../src/kinds/vm/diff/merge.ts';
 import { effectiveValues, observedOf } from '../../../../src/kinds/vm/observed.ts';

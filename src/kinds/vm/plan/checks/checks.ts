@@ -12,6 +12,7 @@ import { closest } from '../../../../base/text/closest.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import { hasEndpoint } from '../../../../pve/compatibility.ts';
+import type { Findings } from '../../../kind.ts';
 import type { Observed, StorageRow } from '../../../observed.ts';
 import { nodeOfEntry } from '../../../pci-mapping/mapping.ts';
 import { unmappedDevices } from '../../../pci-mapping/plan.ts';
@@ -35,12 +36,6 @@ export interface CheckSubject {
   readonly freedId?: number;
   /** Drives of `base` that exist already and take no space. */
   readonly carried?: ReadonlyMap<string, string> | undefined;
-}
-
-export interface Findings {
-  readonly problems: Diagnostic[];
-  /** Per node and storage: the space that all VMs of the plan need together. */
-  readonly neededBytes: Map<string, { bytes: number; vm: ResolvedVm }>;
 }
 
 export function checkVm(subject: CheckSubject, observed: Observed, findings: Findings): void {

@@ -7,10 +7,11 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
+import type { DestroyedVolume } from '../../../change.ts';
 import type { VmRecord } from '../../../machine-record.ts';
 import type { ObservedVm } from '../../../observed.ts';
 import { type ResolvedVm, whereOf } from '../../../stack.ts';
-import { type DestroyedVolume, volumesOf } from '../../config/disks.ts';
+import { volumesOf } from '../../config/disks.ts';
 import { effectiveValues } from '../../observed.ts';
 
 /**

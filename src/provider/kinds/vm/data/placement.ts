@@ -4,28 +4,28 @@
  * depends on the cluster could then differ. The result of a data source is part of the plan.
  */
 import { z } from 'zod';
-import type { Address } from '../../base/address.ts';
-import type { Diagnostic } from '../../base/diagnostics.ts';
-import { ProxwrightError } from '../../base/errors.ts';
-import { advice } from '../../base/hint.ts';
-import { observe } from '../../engine/index.ts';
-import type { VmRecord } from '../../kinds/machine-record.ts';
-import { emptyState, type StackState } from '../../kinds/recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
-import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
-import { NODE_NOT_CHOSEN } from '../../kinds/vm/placement/candidates.ts';
-import { placeVms } from '../../kinds/vm/placement/place.ts';
-import { zonesByNode } from '../../kinds/vm/placement/room.ts';
-import { placementKeysSchema, zonesSchema } from '../../spec/stack-schema.ts';
-import { ownerName } from '../adapter/engine-run.ts';
-import { badValue } from '../configure/arguments.ts';
-import { objectOf } from '../cty/value.ts';
-import { EMPTY_STACK } from '../kinds/empty-stack.ts';
-import { ownershipOf } from '../kinds/vm/leftovers.ts';
-import { computed } from '../schema/model.ts';
-import type { DataSourceDefinition } from './define.ts';
-import { argument } from './filters.ts';
-import { type Guest, type Look, readGuests } from './inventory.ts';
+import type { Address } from '../../../../base/address.ts';
+import type { Diagnostic } from '../../../../base/diagnostics.ts';
+import { ProxwrightError } from '../../../../base/errors.ts';
+import { advice } from '../../../../base/hint.ts';
+import { observe } from '../../../../engine/index.ts';
+import type { VmRecord } from '../../../../kinds/machine-record.ts';
+import { emptyState, type StackState } from '../../../../kinds/recorded.ts';
+import type { ResolvedStack, ResolvedVm } from '../../../../kinds/stack.ts';
+import { vmFieldsSchema } from '../../../../kinds/vm/fields/index.ts';
+import { NODE_NOT_CHOSEN } from '../../../../kinds/vm/placement/candidates.ts';
+import { placeVms } from '../../../../kinds/vm/placement/place.ts';
+import { zonesByNode } from '../../../../kinds/vm/placement/room.ts';
+import { placementKeysSchema, zonesSchema } from '../../../../spec/stack-schema.ts';
+import { ownerName } from '../../../adapter/engine-run.ts';
+import { badValue } from '../../../configure/arguments.ts';
+import { objectOf } from '../../../cty/value.ts';
+import type { DataSourceDefinition } from '../../../data/define.ts';
+import { argument } from '../../../data/filters.ts';
+import { type Guest, type Look, readGuests } from '../../../data/inventory.ts';
+import { computed } from '../../../schema/model.ts';
+import { EMPTY_STACK } from '../../empty-stack.ts';
+import { ownershipOf } from '../leftovers.ts';
 
 const nodeNames = () => z.array(z.string().min(1)).min(1).optional();
 const rules = placementKeysSchema.shape.placement

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CtyObject, isObject, objectOf } from '../cty/value.ts';
-import { vmFieldAttributes } from '../schema/from-fields.ts';
-import type { Attributes } from '../schema/model.ts';
+import { type CtyObject, isObject, objectOf } from '../../../cty/value.ts';
+import type { Attributes } from '../../../schema/model.ts';
+import { arbitraryObject } from '../../../values/testing/arbitrary-objects.ts';
+import { planProblems } from '../../../values/testing/host-rules.ts';
+import { vmFieldAttributes } from '../shape.ts';
 import { managedPaths, plannedAttributes } from './planned.ts';
-import { arbitraryObject } from './testing/arbitrary-objects.ts';
-import { planProblems } from './testing/host-rules.ts';
 
 /** Fields of different kinds, and the other attributes of a resource. */
 function someAttributes(): Attributes {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type CtyObject, UNKNOWN } from '../cty/value.ts';
-import { vmFieldAttributes } from '../schema/from-fields.ts';
-import { fromFields } from './from-fields.ts';
+import { type CtyObject, UNKNOWN } from '../../../cty/value.ts';
+import { fromFields } from '../../../values/from-fields.ts';
+import { VM_SHAPE, vmFieldAttributes } from '../shape.ts';
 import { managedPaths, plannedAttributes } from './planned.ts';
 
 const attributes = vmFieldAttributes();
-const object = (tree: object) => fromFields({ name: 'web', node: 'pve1', ...tree }, attributes);
+const object = (tree: object) => fromFields({ name: 'web', node: 'pve1', ...tree }, attributes, VM_SHAPE);
 
 function plan(config: object, prior: object, managed: readonly string[] = []): CtyObject {
   const wasManaged = (path: string) => managed.includes(path);

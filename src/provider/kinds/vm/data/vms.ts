@@ -1,13 +1,13 @@
 /** `proxwright_vms`: the VMs of the cluster, including those whose creation was interrupted. */
 
 import { z } from 'zod';
-import { removeRemains } from '../../base/text/node-command.ts';
-import { type CtyObject, objectOf } from '../cty/value.ts';
-import { type IncompleteVm, incompleteAmong } from '../kinds/vm/leftovers.ts';
-import { computed } from '../schema/model.ts';
-import { computedList, type DataSourceDefinition } from './define.ts';
-import { argument, nameRegexArgument, nodeArgument, passes, tagsArgument } from './filters.ts';
-import { blindTo, type Guest, type Look, readGuests, seesNoVms } from './inventory.ts';
+import { removeRemains } from '../../../../base/text/node-command.ts';
+import { type CtyObject, objectOf } from '../../../cty/value.ts';
+import { computedList, type DataSourceDefinition } from '../../../data/define.ts';
+import { argument, nameRegexArgument, nodeArgument, passes, tagsArgument } from '../../../data/filters.ts';
+import { blindTo, type Guest, type Look, readGuests, seesNoVms } from '../../../data/inventory.ts';
+import { computed } from '../../../schema/model.ts';
+import { type IncompleteVm, incompleteAmong } from '../leftovers.ts';
 
 const table = z.strictObject({
   name_regex: nameRegexArgument,

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { ProxwrightError } from '../../base/errors.ts';
-import { advice, setting } from '../../base/hint.ts';
-import { type CtyObject, UNKNOWN } from '../cty/value.ts';
-import { vmFieldAttributes } from '../schema/from-fields.ts';
-import { diagnosticAt } from './diagnostics.ts';
+import { ProxwrightError } from '../../../../base/errors.ts';
+import { advice, setting } from '../../../../base/hint.ts';
+import { type CtyObject, UNKNOWN } from '../../../cty/value.ts';
+import { diagnosticAt } from '../../../values/diagnostics.ts';
+import { dottedOf, fullPathOf, pathOf } from '../../../values/path.ts';
+import { toFields } from '../../../values/to-fields.ts';
+import { VM_SHAPE, vmFieldAttributes } from '../shape.ts';
 import { parseFields } from './parse-fields.ts';
-import { dottedOf, fullPathOf, pathOf } from './path.ts';
-import { toFields } from './to-fields.ts';
 
 const attributes = vmFieldAttributes();
 
 function parse(object: CtyObject, exists = false) {
-  return parseFields(toFields({ name: 'web', node: 'pve1', ...object }), { attributes, exists });
+  return parseFields(toFields({ name: 'web', node: 'pve1', ...object }, VM_SHAPE), { attributes, exists });
 }
 
 const said = (object: CtyObject, exists = false) =>

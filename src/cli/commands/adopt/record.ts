@@ -2,12 +2,12 @@
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { type EditDeps, editState } from '../../../engine/state-edit.ts';
+import type { Observed } from '../../../kinds/observed.ts';
+import type { ResolvedStack } from '../../../kinds/stack.ts';
+import type { Adoptable } from '../../../kinds/vm/adopt/survey.ts';
+import { knownAddresses } from '../../../kinds/vm/take-over/known-addresses.ts';
+import { takeOver } from '../../../kinds/vm/take-over/take-over.ts';
 import type { Pve } from '../../../pve/client.ts';
-import type { Observed } from '../../observed.ts';
-import type { ResolvedStack } from '../../stack.ts';
-import { knownAddresses } from '../take-over/known-addresses.ts';
-import { takeOver } from '../take-over/take-over.ts';
-import type { Adoptable } from './survey.ts';
 
 export interface RecordInput extends Omit<EditDeps, 'stackName'> {
   readonly pve: Pve;

@@ -3,9 +3,9 @@
  * Its value is planned, in the spelling of the state where both mean the same. An attribute that left the configuration is
  * released, and one that was never in it stays as observed.
  */
-import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../cty/value.ts';
-import type { Attribute, Attributes, AttributeType } from '../schema/model.ts';
-import { equalValues } from './equal.ts';
+import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../../../cty/value.ts';
+import type { Attribute, Attributes, AttributeType } from '../../../schema/model.ts';
+import { equalValues } from '../../../values/equal.ts';
 import { sameMeaning } from './same.ts';
 
 export interface PlannedInput {

@@ -4,15 +4,15 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import type { DesiredEntry, DesiredField } from '../../kinds/vm/config/desired.ts';
-import { desiredConfig } from '../../kinds/vm/config/desired-config.ts';
-import { isFieldSatisfied, mergedText } from '../../kinds/vm/diff/merge.ts';
-import type { VmFields } from '../../kinds/vm/fields/index.ts';
-import { type CtyValue, isObject, isWhollyKnown } from '../cty/value.ts';
-import { VM_SHAPE } from '../schema/from-fields.ts';
-import { type LeafShape, shapeAt } from '../schema/shape.ts';
-import { equalSets, equalValues } from './equal.ts';
-import { toFields } from './to-fields.ts';
+import type { DesiredEntry, DesiredField } from '../../../../kinds/vm/config/desired.ts';
+import { desiredConfig } from '../../../../kinds/vm/config/desired-config.ts';
+import { isFieldSatisfied, mergedText } from '../../../../kinds/vm/diff/merge.ts';
+import type { VmFields } from '../../../../kinds/vm/fields/index.ts';
+import { type CtyValue, isObject, isWhollyKnown } from '../../../cty/value.ts';
+import { type LeafShape, shapeAt } from '../../../schema/shape.ts';
+import { equalSets, equalValues } from '../../../values/equal.ts';
+import { toFields } from '../../../values/to-fields.ts';
+import { VM_SHAPE } from '../shape.ts';
 
 /** `path` is the dotted path of a leaf: `nics.net0.mac`. */
 export function sameMeaning(path: string, desired: CtyValue, present: CtyValue): boolean {

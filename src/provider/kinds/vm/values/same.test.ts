@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type CtyValue, UNKNOWN } from '../cty/value.ts';
+import { type CtyValue, UNKNOWN } from '../../../cty/value.ts';
 import { sameMeaning } from './same.ts';
 
 describe('another spelling', () => {

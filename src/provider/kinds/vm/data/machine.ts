@@ -1,11 +1,11 @@
 /** The results for one VM or template, named as in `proxwright_vm`. */
-import { invariant } from '../../base/errors.ts';
-import type { VmObserved } from '../../kinds/vm/observed.ts';
-import { stripOwnership } from '../../kinds/vm/ownership.ts';
-import { parseTags } from '../../pve/index.ts';
-import type { CtyValue } from '../cty/value.ts';
-import { COMPUTED_ATTRIBUTES, computedValues } from '../kinds/vm/schema.ts';
-import { type Attribute, type Attributes, computed } from '../schema/model.ts';
+import { invariant } from '../../../../base/errors.ts';
+import type { VmObserved } from '../../../../kinds/vm/observed.ts';
+import { stripOwnership } from '../../../../kinds/vm/ownership.ts';
+import { parseTags } from '../../../../pve/index.ts';
+import type { CtyValue } from '../../../cty/value.ts';
+import { type Attribute, type Attributes, computed } from '../../../schema/model.ts';
+import { COMPUTED_ATTRIBUTES, computedValues } from '../schema.ts';
 
 /** The attribute of the resource, with another description where it needs one. */
 function asInResource(name: string, description?: string): Attribute {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { objectOf } from '../cty/value.ts';
-import { vmFieldAttributes } from '../schema/from-fields.ts';
-import { fromFields } from './from-fields.ts';
+import { objectOf } from '../../../cty/value.ts';
+import { fromFields } from '../../../values/from-fields.ts';
+import { arbitraryObject } from '../../../values/testing/arbitrary-objects.ts';
+import { VM_SHAPE, vmFieldAttributes } from '../shape.ts';
 import { refreshedAttributes } from './refreshed.ts';
-import { arbitraryObject } from './testing/arbitrary-objects.ts';
 
 const attributes = vmFieldAttributes();
-const object = (tree: object) => fromFields({ name: 'web', node: 'pve1', ...tree }, attributes);
+const object = (tree: object) => fromFields({ name: 'web', node: 'pve1', ...tree }, attributes, VM_SHAPE);
 const refresh = (state: object, actual: object, differing: readonly string[]) =>
   refreshedAttributes({ state: object(state), actual: object(actual), differing });
 

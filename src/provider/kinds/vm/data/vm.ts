@@ -1,15 +1,15 @@
 /** `proxwright_vm`: one VM, whether or not Proxwright created it. */
 import { z } from 'zod';
-import type { Diagnostic } from '../../base/diagnostics.ts';
-import { didYouMean } from '../../base/text/closest.ts';
-import { readVm } from '../../kinds/vm/observed.ts';
-import { noVisibleVms } from '../../kinds/vm/plan/choices/choose-template.ts';
-import { computed } from '../schema/model.ts';
-import { type DataSourceDefinition, nameOrId } from './define.ts';
-import { argument, vmidArgument } from './filters.ts';
-import { type Guest, type Look, nodesAt, readGuests, seesNoVms } from './inventory.ts';
+import type { Diagnostic } from '../../../../base/diagnostics.ts';
+import { didYouMean } from '../../../../base/text/closest.ts';
+import { readVm } from '../../../../kinds/vm/observed.ts';
+import { noVisibleVms } from '../../../../kinds/vm/plan/choices/choose-template.ts';
+import { type DataSourceDefinition, nameOrId } from '../../../data/define.ts';
+import { argument, vmidArgument } from '../../../data/filters.ts';
+import { type Guest, type Look, nodesAt, readGuests, seesNoVms } from '../../../data/inventory.ts';
+import { elsewhere, fieldOf, isMeant, places, type Query, refused, shownAs } from '../../../data/meant.ts';
+import { computed } from '../../../schema/model.ts';
 import { MACHINE_RESULTS, machineValues } from './machine.ts';
-import { elsewhere, fieldOf, isMeant, places, type Query, refused, shownAs } from './meant.ts';
 
 const table = z.strictObject({
   name: argument(z.string().min(1).optional(), 'Its name. Either `name` or `vmid` is required.'),

@@ -2,10 +2,10 @@
  * A VM after a refresh: the values of the state, in their own spelling, except where the engine observed something else.
  * What the state does not mention is not managed and stays unmentioned.
  */
-import { assertNever } from '../../base/errors.ts';
-import { type CtyObject, type CtyValue, isObject, objectOf } from '../cty/value.ts';
-import { VM_SHAPE } from '../schema/from-fields.ts';
-import { type GroupShape, type LeafShape, type Shape, type SlotsShape, SWITCH } from '../schema/shape.ts';
+import { assertNever } from '../../../../base/errors.ts';
+import { type CtyObject, type CtyValue, isObject, objectOf } from '../../../cty/value.ts';
+import { type GroupShape, type LeafShape, type Shape, type SlotsShape, SWITCH } from '../../../schema/shape.ts';
+import { VM_SHAPE } from '../shape.ts';
 
 export interface RefreshedInput {
   readonly state: CtyObject;

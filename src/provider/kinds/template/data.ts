@@ -1,15 +1,15 @@
 /** `proxwright_template` and `proxwright_templates`: the templates that VMs are cloned from. */
 import { z } from 'zod';
-import { advice, setting } from '../../base/hint.ts';
-import { readTemplate } from '../../kinds/vm/observe/observe.ts';
-import { pickTemplate } from '../../kinds/vm/plan/choices/choose-template.ts';
-import { objectOf } from '../cty/value.ts';
-import { computed } from '../schema/model.ts';
-import { computedList, type DataSourceDefinition, nameOrId } from './define.ts';
-import { argument, nameRegexArgument, nodeArgument, passes, tagArgument, vmidArgument } from './filters.ts';
-import { blindTo, nodesAt, readGuests, seesNoVms } from './inventory.ts';
-import { MACHINE_RESULTS, machineValues } from './machine.ts';
-import { elsewhere, fieldOf, isMeant } from './meant.ts';
+import { advice, setting } from '../../../base/hint.ts';
+import { readTemplate } from '../../../kinds/vm/observe/observe.ts';
+import { pickTemplate } from '../../../kinds/vm/plan/choices/choose-template.ts';
+import { objectOf } from '../../cty/value.ts';
+import { computedList, type DataSourceDefinition, nameOrId } from '../../data/define.ts';
+import { argument, nameRegexArgument, nodeArgument, passes, tagArgument, vmidArgument } from '../../data/filters.ts';
+import { blindTo, nodesAt, readGuests, seesNoVms } from '../../data/inventory.ts';
+import { elsewhere, fieldOf, isMeant } from '../../data/meant.ts';
+import { computed } from '../../schema/model.ts';
+import { MACHINE_RESULTS, machineValues } from '../vm/data/machine.ts';
 
 const one = z.strictObject({
   name: argument(z.string().min(1).optional(), 'Its name. Either `name` or `vmid` is required.'),

@@ -1,12 +1,12 @@
 /** The host's values as a VM that the engine can work with, and every problem with them. */
-import { type Address, vmAddress } from '../../base/address.ts';
-import type { ResolvedVm } from '../../kinds/stack.ts';
-import type { VmFields } from '../../kinds/vm/fields/index.ts';
-import { checkOneVm } from '../../spec/one-resource.ts';
-import type { ProviderDiagnostic } from '../provider.ts';
-import type { Attributes } from '../schema/model.ts';
-import { diagnosticAt, problemAt } from './diagnostics.ts';
-import type { FileValues } from './to-fields.ts';
+import { type Address, vmAddress } from '../../../../base/address.ts';
+import type { ResolvedVm } from '../../../../kinds/stack.ts';
+import type { VmFields } from '../../../../kinds/vm/fields/index.ts';
+import { checkOneVm } from '../../../../spec/one-resource.ts';
+import type { ProviderDiagnostic } from '../../../provider.ts';
+import type { Attributes } from '../../../schema/model.ts';
+import { diagnosticAt, problemAt } from '../../../values/diagnostics.ts';
+import type { FileValues } from '../../../values/to-fields.ts';
 
 export interface ParsedFields {
   /** The readable part. An unknown name or node reads `unknown`. */
