@@ -1,8 +1,8 @@
 /** Builds the command line from the list of commands. A command's own code is loaded when it runs. */
 import { Command } from 'commander';
 import { visibleText } from '../base/text/safe-text.ts';
+import { shellWord } from '../base/text/shell.ts';
 import type { CommandDeps, CommandRow, ExitCode, GlobalOptions, OptionRow } from './command.ts';
-import { commandLineOf } from './command-line.ts';
 import { COMMANDS, PROGRAM } from './command-list/command-list.ts';
 import { optionsOf } from './options.ts';
 import { packageVersion } from './package.ts';
@@ -58,3 +58,42 @@ function addOption(command: Command, { flags, about, repeatable, byDefault }: Op
 }
 
 const collect = (value: string, previous: readonly string[] = []) => [...previous, value];
+
+/**
+ * What was typed, as the journal records it: options in the order of the list of commands, without what may be secret.
+ * `given` are the arguments of the command, in their order.
+ */
+function commandLineOf(command: Command, given: readonly unknown[], options: object): string {
+  const values: Readonly<Record<string, unknown>> = { ...options };
+  const words = [
+    ...namesOf(command),
+    ...given.flatMap((value) => textsOf(value).map(withoutPassword)),
+    ...command.options.flatMap((option) => {
+      const name = option.attributeName();
+      if (command.getOptionValueSourceWithGlobals(name) !== 'cli') return [];
+      const flag = option.long ?? option.flags;
+      const value = values[name];
+      if (option.negate) return value === false ? [flag] : [];
+      if (value === true) return [flag];
+      return textsOf(value).flatMap((text) => [flag, flag === '--var' ? withoutValue(text) : withoutPassword(text)]);
+    }),
+  ];
+  return words.map(shellWord).join(' ');
+}
+
+function namesOf(command: Command): string[] {
+  return [...(command.parent ? namesOf(command.parent) : []), command.name()];
+}
+
+function textsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  return typeof value === 'string' ? [value] : [];
+}
+
+/** Any variable may be a secret. */
+const withoutValue = (setting: string) => `${setting.split('=')[0]}=…`;
+
+/** `postgres://user:…@host`, and the secret of a token. */
+function withoutPassword(text: string): string {
+  return text.replace(/(:\/\/[^/\s:@]*):[^/\s]*@/g, '$1:…@').replace(/(![\w.-]+=).+/g, '$1…');
+}

@@ -201,3 +201,8 @@ export interface Network {
   /** 0 for untagged. */
   readonly vlan: number | undefined;
 }
+
+/** The key under which a reference is kept: IDs and names do not collide. */
+export function templateKey(reference: string | number): string {
+  return typeof reference === 'number' || /^\d+$/.test(reference) ? `#${reference}` : reference;
+}

@@ -9,7 +9,7 @@ import { parse } from 'yaml';
 import { vmAddress } from '../../src/base/address.ts';
 import { convertFiles, stackOf } from '../../src/convert/index.ts';
 import type { ResolvedStack } from '../../src/kinds/stack.ts';
-import { bareVm } from '../../src/kinds/vm/bare-vm.ts';
+import { bareVm } from '../../src/kinds/stack.ts';
 import { type VmFields, vmFieldsSchema } from '../../src/kinds/vm/fields/index.ts';
 import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { RICH_TEMPLATE } from '../../src/kinds/vm/testing/vm-site.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../src/base/virtual-clock.ts';
-import { sharedImageSources } from '../../src/provider/configure/image-sources.ts';
+import { sharedImageSources } from '../../src/provider/configure/deps.ts';
 import { bareClusterWorld } from '../../src/simulator/index.ts';
 import { BYTES, bytesSource, SHA256 } from '../simulation/files/bench.ts';
 import { BareBench, NOBLE } from './support/bare-bench.ts';

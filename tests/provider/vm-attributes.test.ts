@@ -1,7 +1,7 @@
 /** What a configuration manages, what becomes unmanaged, and what is visible without being managed. */
 import { describe, expect, it } from 'vitest';
 import { UNKNOWN } from '../../src/provider/cty/value.ts';
-import { dottedOf } from '../../src/provider/values/path.ts';
+import { dottedOf } from '../../src/provider/values/diagnostics.ts';
 import { codes, make, SMALL, told, withMade } from './support/small-vms.ts';
 import { VmBench } from './support/vm-bench.ts';
 

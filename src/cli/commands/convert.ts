@@ -13,7 +13,7 @@ import {
   stackOf,
 } from '../../convert/index.ts';
 import type { CommandDeps, ExitCode, GlobalOptions } from '../command.ts';
-import { stackNameOf } from '../stack/stack-name.ts';
+import { stackNameOf } from '../stack/read.ts';
 import { type ConvertView, convertView, type SkippedFile } from '../views/convert.ts';
 import { unwritable } from '../write-file.ts';
 

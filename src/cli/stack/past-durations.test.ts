@@ -3,7 +3,7 @@ import { VirtualClock } from '../../base/virtual-clock.ts';
 import { JOURNAL_FORMAT } from '../../state/events.ts';
 import { JournalWriter } from '../../state/journal.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
-import { pastDurations } from './past-durations.ts';
+import { pastDurations } from './run.ts';
 
 async function journal(store: MemoryStore, runId: string, cloneMs: number): Promise<void> {
   const clock = new VirtualClock();

@@ -1,4 +1,5 @@
 /** A run of the engine as commands need it: lock, signals, client, secrets and progress; and what edits of the state need. */
+
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Address } from '../../base/address.ts';
@@ -8,6 +9,7 @@ import { counted, printDuration } from '../../base/values/units.ts';
 import type { ExecuteResult } from '../../engine/execute.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { unfinishedRolls } from '../../engine/record/roll-report.ts';
+import { describeRun } from '../../engine/record/run-record.ts';
 import type { RunListener } from '../../engine/run-memory.ts';
 import { Session } from '../../engine/session.ts';
 import type { EditDeps } from '../../engine/state-edit.ts';
@@ -19,14 +21,14 @@ import { runSource } from '../../local/run-source.ts';
 import { portProbeFor } from '../../local/simulator.ts';
 import type { Pve } from '../../pve/index.ts';
 import type { RunSource } from '../../state/events.ts';
+import { listRuns, readRun } from '../../state/journal.ts';
 import type { Delivery, LockOwner, StateStore, StoreLock } from '../../state/store.ts';
 import { type CommandDeps, EXIT_CANCELED, type ExitCode } from '../command.ts';
 import type { Conclusion } from '../views/change/apply.ts';
 import { createScreen } from '../views/run/screen.ts';
-import type { Timeline } from '../views/run/timeline.ts';
+import { durationsOf, type KnownDurations, type Timeline } from '../views/run/timeline.ts';
 import { connect, serverOf } from './connect.ts';
 import type { OpenedStack } from './open.ts';
-import { pastDurations } from './past-durations.ts';
 import { resolveSecrets, type SecretsByVm } from './secrets.ts';
 
 export interface StackRun {
@@ -242,4 +244,18 @@ async function lockInTime(
       await clock.sleep(Math.min(LOCK_LOOK_MS, leftMs), signal);
     }
   }
+}
+
+const RUNS_LOOKED_AT = 5;
+
+/**
+ * How long the stages of earlier runs took: what the next run may expect. Only for display, so a journal that cannot be read
+ * is passed over.
+ */
+export async function pastDurations(store: StateStore): Promise<KnownDurations> {
+  const runIds = (await listRuns(store)).slice(-RUNS_LOOKED_AT);
+  const runs = await Promise.all(
+    runIds.map(async (runId) => readRun(store, runId).catch(() => ({ runId, events: [] }))),
+  );
+  return durationsOf(runs.flatMap((run) => describeRun(run).steps));
 }

@@ -4,7 +4,7 @@
 import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
 import type { Adoption } from '../../kinds/vm/adopt/adopt.ts';
-import { remarksOn } from '../../kinds/vm/adopt/remarks.ts';
+import { remarksOn } from '../../kinds/vm/adopt/families.ts';
 import type { Guest, LeftGuest, Survey } from '../../kinds/vm/adopt/survey.ts';
 import { lineDiff } from './text/line-diff.ts';
 import { renderTable } from './text/table.ts';

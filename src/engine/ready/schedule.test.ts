@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Address, vmAddress } from '../../base/address.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
-import { waitOrder } from '../../kinds/wait-order.ts';
+import { waitOrder } from '../../kinds/stack.ts';
 import { readinessSchedule } from './schedule.ts';
 
 const A = vmAddress('a');

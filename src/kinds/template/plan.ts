@@ -11,7 +11,7 @@ import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
 import { foreign } from '../foreign.ts';
 import type { Findings } from '../kind.ts';
 import type { VmRecord } from '../machine-record.ts';
-import type { TemplateCandidate } from '../observed.ts';
+import { type TemplateCandidate, templateKey } from '../observed.ts';
 import { UNKNOWN_VMID } from '../privileges/need.ts';
 import type { StackState } from '../recorded.ts';
 import { type ResolvedTemplate, type ResolvedVm, whereOf } from '../stack.ts';
@@ -30,7 +30,6 @@ import { type CloneInput, type CreateInput, type IdChoice, vmStep } from '../vm/
 import { finalFields, guestOf, stepsOfTemplate } from './building.ts';
 import { candidateOf, finished } from './foreseen.ts';
 import { templateFaults } from './health.ts';
-import { templateKey } from './reference.ts';
 import { templateStep } from './steps.ts';
 import { buildVm, type Former, formerOf, holderOf, retiredAddress, retireInput } from './versions.ts';
 

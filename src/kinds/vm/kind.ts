@@ -11,6 +11,7 @@ import { checkUpgradeOfVms } from './doctor/upgrade.ts';
 import { evidenceOfVms } from './evidence.ts';
 import { secretPathOf } from './fields/rows.ts';
 import { shownFields } from './fields/secrets.ts';
+import { unfinishedMachines } from './lock.ts';
 import { observeMachines } from './observe/observe.ts';
 import { machineViews } from './outputs.ts';
 import { withKnownNodes } from './placement/place.ts';
@@ -27,7 +28,6 @@ import { chosenNodes } from './steps.ts';
 import { takeOverVm } from './take-over/import.ts';
 import { compareVms, recoverVms } from './take-over/recover.ts';
 import { ownershipStep } from './take-over/take-over.ts';
-import { unfinishedMachines } from './unfinished.ts';
 
 export const vmKind: Kind = {
   prefixes: ['vm', 'kept', 'replaced'],

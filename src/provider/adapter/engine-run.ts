@@ -139,3 +139,6 @@ class RunIds extends IdReservations {
     return this.#shared.holderOf(id);
   }
 }
+
+/** A stack without anything in it. A kind adds its one resource. */
+export const EMPTY_STACK: StackContent = { images: [], templates: [], vms: [] };

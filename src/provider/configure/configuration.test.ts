@@ -12,7 +12,7 @@ import { encodeMsgpack } from '../cty/codec.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { type Attributes, objectType } from '../schema/model.ts';
-import { dottedOf } from '../values/path.ts';
+import { dottedOf } from '../values/diagnostics.ts';
 import { Configuration } from './configuration.ts';
 import { CONFIGURATION_SCHEMA } from './table.ts';
 

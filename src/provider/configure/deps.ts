@@ -1,12 +1,18 @@
-/** Creates what all resources of the process share, from the settings and a connection. Sends nothing. */
+/** Makes what all resources of the process share, from the settings and a connection. Sends nothing. */
+
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { KnownSecrets, type Secret } from '../../base/secret.ts';
 import type { PortProbe, Transport } from '../../base/transport.ts';
 import { IdReservations, RunLimits } from '../../engine/index.ts';
+import { createImageSources } from '../../local/image-sources.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';
 import { portProbeFor } from '../../local/simulator.ts';
+import { shareReads } from '../../pve/http/shared-reads.ts';
 import {
   createHttpsTransport,
   createPve,
@@ -16,8 +22,6 @@ import {
 } from '../../pve/index.ts';
 import type { Deps } from '../adapter/deps.ts';
 import type { Connection } from './connection.ts';
-import { sharedImageSources } from './image-sources.ts';
-import { readPaths } from './reads.ts';
 import type { Settings } from './settings.ts';
 
 /** What a provider gets from the process that runs it. Defaults to the real implementations. */
@@ -95,5 +99,72 @@ export function depsFor({ settings, connection, processDeps, signal }: DepsInput
     withSources: sharedImageSources({ clock, environment, directory, endpoint: endpoint.url }),
     readSecret: async (reference, where) => kept(await readSecret(reference, { environment, directory }, where)),
     readDocument: async (reference, where) => kept(await readDocument(reference, { environment, directory }, where)),
+  };
+}
+
+interface ImageSourcesPlace {
+  readonly clock: Clock;
+  readonly environment: Environment;
+  /** Relative paths start here. */
+  readonly directory: string;
+  readonly endpoint: string;
+}
+
+/**
+ * Access to local files and downloads, shared by all resources of the process: an image for several nodes is downloaded
+ * and unpacked once. The last user removes what was unpacked.
+ */
+export function sharedImageSources(place: ImageSourcesPlace): Deps['withSources'] {
+  const sources = createImageSources({
+    clock: place.clock,
+    cacheDirectory: cacheDirectory(place),
+    baseDirectory: place.directory,
+  });
+  let users = 0;
+  return async (work) => {
+    users++;
+    try {
+      return await work(sources.source);
+    } finally {
+      users--;
+      if (users === 0) await sources.close();
+    }
+  };
+}
+
+/** One process at a time applies a configuration. Two configurations must not share a cache. */
+function cacheDirectory({ environment, directory, endpoint }: ImageSourcesPlace): string {
+  const { XDG_CACHE_HOME, HOME } = environment;
+  const caches = XDG_CACHE_HOME || (HOME ? join(HOME, '.cache') : tmpdir());
+  const own = createHash('sha256')
+    .update(`${resolve(directory)} ${endpoint}`)
+    .digest('hex')
+    .slice(0, 16);
+  return join(caches, 'proxwright', `terraform-${own}`);
+}
+
+/** A plan reads one moment. A longer run reads again after this time, even if it changed nothing itself. */
+const LOOK_AGE_MS = 60_000;
+
+interface ReadPaths {
+  /** Of the client that acts: each resource is planned again when it is applied, and what hardly changes is read once for all. */
+  readonly work: Transport;
+  /** Of the client that observes. After a change it reads again only what may not be older. */
+  readonly looks: Transport;
+  /** Call this after a change. */
+  forgetLooks(): void;
+}
+
+export function readPaths(transport: Transport, clock: Clock): ReadPaths {
+  const accepted = shareReads(transport, clock, 0);
+  // Over the other one: what that knows of a guest does not outlive a change, because all changes are sent through it.
+  const reads = shareReads(accepted, clock, LOOK_AGE_MS);
+  return {
+    work: accepted,
+    looks: reads,
+    forgetLooks: () => {
+      reads.forget();
+      accepted.forgetGuests();
+    },
   };
 }

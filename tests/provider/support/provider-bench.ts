@@ -7,7 +7,7 @@ import { type CtyObject, type CtyValue, isObject, isWhollyKnown, objectOf } from
 import { createProvider, type ProcessDeps } from '../../../src/provider/index.ts';
 import type { Provider, ProviderDiagnostic } from '../../../src/provider/provider.ts';
 import { type Attributes, objectType } from '../../../src/provider/schema/model.ts';
-import { dottedOf } from '../../../src/provider/values/path.ts';
+import { dottedOf } from '../../../src/provider/values/diagnostics.ts';
 import { createSimulator, defaultWorld, type Simulator, type World } from '../../../src/simulator/index.ts';
 
 export const ADMIN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';

@@ -2,7 +2,7 @@
 
 import { printOwnership } from '../../../src/kinds/vm/ownership.ts';
 import type { ProviderDiagnostic } from '../../../src/provider/provider.ts';
-import { dottedOf } from '../../../src/provider/values/path.ts';
+import { dottedOf } from '../../../src/provider/values/diagnostics.ts';
 import { problemsOf } from './kill-everywhere.ts';
 import type { Config, ToyHost } from './toy-host.ts';
 import { type ProcessOptions, type ProviderProcess, VmBench } from './vm-bench.ts';

@@ -10,7 +10,7 @@ import { IdReservations } from '../../../src/kinds/ids.ts';
 import type { ImageSources } from '../../../src/kinds/image/steps.ts';
 import type { Rollout } from '../../../src/kinds/stack.ts';
 import type { Deps } from '../../../src/provider/adapter/deps.ts';
-import { readPaths } from '../../../src/provider/configure/reads.ts';
+import { readPaths } from '../../../src/provider/configure/deps.ts';
 import { vmResource } from '../../../src/provider/kinds/vm/resource.ts';
 import type { ResourceType } from '../../../src/provider/provider.ts';
 import { type Credentials, createPve, type Pve, parseToken, passwordCredentials } from '../../../src/pve/index.ts';

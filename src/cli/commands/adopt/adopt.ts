@@ -2,30 +2,30 @@
  * `proxwright adopt`: takes over running VMs. It writes the stack file that describes them, or adds to an existing one,
  * and records them in the state. No VM is changed, except by `--claim`, which writes ownership lines.
  */
+
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import { canceled } from '../../../base/errors.ts';
+import { canceled, ProxwrightError } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
 import { counted } from '../../../base/values/units.ts';
 import { importExisting } from '../../../engine/take-over.ts';
 import { emptyState } from '../../../kinds/recorded.ts';
 import { type Adoption, foundVms, planAdoption } from '../../../kinds/vm/adopt/adopt.ts';
-import { readGuests, survey } from '../../../kinds/vm/adopt/survey.ts';
+import { type Choice, type Guest, readGuests, survey } from '../../../kinds/vm/adopt/survey.ts';
 import { terraformText } from '../../../kinds/vm/adopt/terraform-text.ts';
 import { readHa } from '../../../kinds/vm/observe/ha.ts';
 import type { Pve } from '../../../pve/index.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
 import { readState } from '../../../state/state-file.ts';
-import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
+import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../../command.ts';
 import { requireConsent } from '../../consent.ts';
 import { connect } from '../../stack/connect.ts';
 import { type OpenedStack, openReadStack, openStack } from '../../stack/open.ts';
-import { findStackFile, readStack } from '../../stack/read.ts';
+import { findStackFile, readStack, stackNameOf } from '../../stack/read.ts';
 import { editDeps } from '../../stack/run.ts';
-import { stackNameOf } from '../../stack/stack-name.ts';
 import { type AdoptView, adoptView } from '../../views/adopt.ts';
 import { unwritable } from '../../write-file.ts';
 import { writeCompanions } from '../init.ts';
-import { type ChoiceOptions, choiceOf } from './choice.ts';
 import { recordAdopted } from './record.ts';
 
 export interface AdoptOptions extends StackOptions, ChoiceOptions {
@@ -162,4 +162,56 @@ async function write(path: string, shown: string, text: string, isNew: boolean):
 /** An unreadable file exists, too: opening the stack says why. */
 async function readIfThere(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : ''));
+}
+
+interface ChoiceOptions {
+  readonly pool?: readonly string[];
+  readonly tag?: readonly string[];
+  readonly node?: readonly string[];
+  readonly name?: readonly string[];
+  readonly ids?: readonly string[];
+  readonly all?: boolean;
+}
+
+const EVERYTHING: Choice = { pools: [], tags: [], nodes: [], names: [], ids: [] };
+
+/** Which VMs the user wants to adopt: by options, or asked on the terminal. */
+export async function choiceOf(
+  options: ChoiceOptions,
+  guests: readonly Guest[],
+  deps: CommandDeps,
+  view: AdoptView,
+): Promise<Choice> {
+  const { pool = [], tag = [], node = [], name = [], ids = [], all = false } = options;
+  const given = { pools: pool, tags: tag, nodes: node, names: name, ids: ids.map(idRange) };
+  if (all || Object.values(given).some(({ length }) => length > 0)) return given;
+  if (!deps.canAsk) throw needsChoice();
+  view.guests(guests);
+  const answer = await deps.ask('Which VMs? "all", or names, patterns and ids such as web-* 100-199: ');
+  return wordsOf(answer ?? '');
+}
+
+function wordsOf(answer: string): Choice {
+  const words = answer.split(/[\s,]+/).filter((word) => word !== '');
+  if (words.length === 0) throw canceled('Nothing was changed.');
+  if (words.includes('all')) return EVERYTHING;
+  const isId = (word: string) => /^\d+(-\d+)?$/.test(word);
+  const [ids, names] = [words.filter(isId), words.filter((word) => !isId(word))];
+  // A list of ids and names means any of them.
+  return { ...EVERYTHING, names, ids: ids.map(idRange), ...(names.length > 0 && ids.length > 0 && { either: true }) };
+}
+
+function idRange(text: string): readonly [number, number] {
+  const [, first, last = first] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(text.trim()) ?? [];
+  if (first !== undefined && Number(first) <= Number(last)) return [Number(first), Number(last)];
+  throw badOption('--ids', `"${text}" is neither an id nor a range of ids.`, 'For example: --ids 100-199');
+}
+
+function needsChoice(): ProxwrightError {
+  return new ProxwrightError({
+    code: 'BAD_VALUE',
+    where: { file: 'proxwright adopt' },
+    detail: 'It was not said which VMs to adopt, and there is no terminal to ask on.',
+    hint: advice`Choose them: ${command('adopt', '--pool', 'POOL')}. Other ways: --tag, --node, --name, --ids, or --all.`,
+  });
 }

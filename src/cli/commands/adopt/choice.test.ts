@@ -3,7 +3,7 @@ import type { Guest } from '../../../kinds/vm/adopt/survey.ts';
 import { isChosen } from '../../../kinds/vm/adopt/survey.ts';
 import { testDeps } from '../../testing/deps.ts';
 import { adoptView } from '../../views/adopt.ts';
-import { choiceOf } from './choice.ts';
+import { choiceOf } from './adopt.ts';
 
 const guest = (vmid: number, name: string, type = 'qemu', isTemplate = false): Guest => ({
   vmid,

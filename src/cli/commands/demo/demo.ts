@@ -3,23 +3,26 @@
  * is killed, the apply that resumes it, a check of the result, and a second plan, which is empty. It needs no server and
  * leaves nothing behind.
  */
-import { scaledClock } from '../../../base/clock.ts';
+import { type Clock, scaledClock } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { diagnose } from '../../../engine/doctor/diagnose.ts';
 import { examine } from '../../../engine/doctor/examine.ts';
 import { stackOutputs } from '../../../engine/outputs/outputs.ts';
 import { outputsForPeople } from '../../../engine/outputs/render.ts';
 import { isEmpty, type Plan } from '../../../kinds/change.ts';
+import type { Finding } from '../../../kinds/doctor/finding.ts';
 import { readVm } from '../../../kinds/vm/observed.ts';
+import type { Pve } from '../../../pve/index.ts';
 import { MortalProcess } from '../../../rehearse/trial/mortal-process.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../spec/index.ts';
+import type { StateStore } from '../../../state/store.ts';
 import type { PageServer } from '../../../ui/server/serve.ts';
 import { badOption, type CommandDeps, EXIT_CANCELED, type ExitCode } from '../../command.ts';
 import { readExample, STACK_FILE } from '../../examples.ts';
 import { requirePlan } from '../../stack/planning.ts';
 import { type DemoView, type DemoVm, demoView } from '../../views/demo.ts';
+import { uiView } from '../../views/show/ui.ts';
 import { checkDemoVm } from './checks.ts';
-import { serveDemo } from './demo-page.ts';
 import { type DemoRun, DemoScene, killAtClone } from './scene.ts';
 import { DEMO_CLONE_SECONDS, DEMO_TEMPLATE } from './world.ts';
 
@@ -155,4 +158,44 @@ function parseSpeed(text: string): number {
   const speed = Number(text);
   if (text.trim() !== '' && speed > 0 && speed <= FASTEST) return speed;
   throw badOption('--speed', `"${text}" is not a number above 0 and at most ${FASTEST}.`, 'For example: --speed 5');
+}
+
+interface ShownDemo {
+  readonly stack: ResolvedStack;
+  readonly store: StateStore;
+  readonly pve: Pve;
+  /** Of the simulated cluster. */
+  readonly clock: Clock;
+  diagnose(): Promise<readonly Finding[]>;
+}
+
+/**
+ * The page of `demo --ui`: the demo's own cluster, stack and store, served while the demo runs and afterwards. Returns when
+ * the page is open in a browser, or the user wants to stop.
+ */
+async function serveDemo(scene: ShownDemo, deps: CommandDeps, signal: AbortSignal): Promise<PageServer> {
+  // Only here: the demo without a page does not load it.
+  const [{ pageSource, quiet }, { servePage }, { PAGE }] = await Promise.all([
+    import('../../ui/source.ts'),
+    import('../../../ui/server/server.ts'),
+    import('../../../ui/page.generated.ts'),
+  ]);
+  const { stack, store, pve, clock } = scene;
+  const { directory } = deps;
+  const own = quiet({ ...deps, clock }, []);
+  const opened = { stack, store, file: STACK_FILE, directory, stateDirectory: directory, warnings: [] };
+  const source = pageSource({
+    entries: [{ id: stack.name, name: stack.name, file: STACK_FILE }],
+    open: async (id) => (id === stack.name ? { stack: opened, deps: own } : undefined),
+    // The demo closes its client itself.
+    connect: async () => ({ ...pve, close: async () => {} }),
+    diagnose: () => scene.diagnose(),
+    deps: own,
+  });
+  const server = await servePage({ source, files: PAGE, clock: deps.clock, random: deps.random, log: deps.terminal });
+  uiView(deps).listening({ link: server.link, stacks: [stack.name] });
+  deps.terminal.log('info', 'The demo starts when you open the link.');
+  const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await Promise.race([server.opened, stopped]);
+  return server;
 }

@@ -154,3 +154,24 @@ function newKey(name: string, keys: Set<string>): string {
   keys.add(key);
   return key;
 }
+
+/** Beyond this many names, the rest is counted. */
+const NAMED = 4;
+
+/** What a file cannot say of these VMs, each thing once, with the names of those it is true of unless it is true of all. */
+export function remarksOn(vms: readonly Pick<FoundVm, 'name' | 'leftOut'>[]): string[] {
+  const names = new Map<string, string[]>();
+  for (const { name, leftOut } of vms) {
+    for (const each of leftOut) {
+      const of = names.get(each);
+      if (of) of.push(name);
+      else names.set(each, [name]);
+    }
+  }
+  return [...names].map(([remark, of]) => (of.length === vms.length ? remark : `${listed(of)}: ${remark}`));
+}
+
+function listed(names: readonly string[]): string {
+  const rest = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+}

@@ -20,7 +20,7 @@ import { type FoundVm, families } from './families.ts';
 import { type GroupLines, groupLines, withDefaults } from './group-lines.ts';
 import { inOrder } from './order.ts';
 import { addressesIn, addressRanges, idRanges, idsIn } from './ranges.ts';
-import { remarksOn } from './remarks.ts';
+import { remarksOn } from './families.ts';
 import { type Tree, treeOf } from './shared-values.ts';
 
 type Path = readonly (string | number)[];

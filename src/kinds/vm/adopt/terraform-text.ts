@@ -3,9 +3,8 @@
  * are in a local map, by the name of the VM. Pure.
  */
 import { safeJson, visibleLine } from '../../../base/text/safe-text.ts';
-import { type Family, type FoundVm, families } from './families.ts';
+import { type Family, type FoundVm, families, remarksOn } from './families.ts';
 import { allLeaves } from './group-lines.ts';
-import { remarksOn } from './remarks.ts';
 import { isSame, type Leaves, type Tree, treeOf } from './shared-values.ts';
 
 /** HCL that is no literal. */

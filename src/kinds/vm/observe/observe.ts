@@ -19,11 +19,11 @@ import {
   type Readable,
   readIfAllowed,
   type TemplateCandidate,
+  templateKey,
 } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../stack.ts';
 import { outdatedTemplates, type Secrets } from '../../template/recipe.ts';
-import { templateKey } from '../../template/reference.ts';
 import { observeLocks } from '../lock.ts';
 import { effectiveValues, readVm, type VmObserved } from '../observed.ts';
 import { candidatesOf } from '../placement/candidates.ts';

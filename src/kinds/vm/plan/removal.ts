@@ -10,9 +10,8 @@ import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../../
 import type { VmRecord } from '../../machine-record.ts';
 import type { ObservedVm } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../stack.ts';
+import { machinesOf, type ResolvedStack, type ResolvedVm, waitOrder } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import { waitOrder } from '../../wait-order.ts';
 import { volumesOf } from '../config/disks.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import { effectiveValues } from '../observed.ts';

@@ -4,11 +4,10 @@
  */
 import { Secret } from '../../../base/secret.ts';
 import type { AssumeContext, Assumption, Secrets } from '../../kind.ts';
-import type { Observed, TemplateCandidate } from '../../observed.ts';
+import { type Observed, type TemplateCandidate, templateKey } from '../../observed.ts';
 import { LOCAL_ZONE, need, UNKNOWN_STORAGE, UNKNOWN_VMID } from '../../privileges/need.ts';
 import { machinesOf, type ResolvedStack, type ResolvedVm, whereOf } from '../../stack.ts';
 import { neededTemplates } from '../../template/in-stack.ts';
-import { templateKey } from '../../template/reference.ts';
 import { secretFieldsOf } from '../fields/secrets.ts';
 import type { VmObserved } from '../observed.ts';
 import { candidatesOf } from '../placement/candidates.ts';

@@ -8,7 +8,7 @@ import { invariant } from '../../../base/errors.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import type { ReadLines } from '../../existing.ts';
 import { wordsOfText } from '../../fields/words.ts';
-import { bareVm } from '../bare-vm.ts';
+import { bareVm } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { type Drive, diskPartText, drivesOf } from '../config/disks.ts';
 import { propertyOf } from '../config/parts.ts';

@@ -6,6 +6,7 @@ import { type FilePlace, volidOf } from '../../../kinds/image/steps.ts';
 import type { ImageSite } from '../../../kinds/observed.ts';
 import { picked, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
+import { EMPTY_STACK } from '../../adapter/engine-run.ts';
 import { type Configured, type Held, isRefused, type PlanDraft } from '../../adapter/kind.ts';
 import { problemOf } from '../../adapter/outcome.ts';
 import { findingsOf, planWithEngine } from '../../adapter/plan-checks.ts';
@@ -13,7 +14,6 @@ import { attribute } from '../../cty/path.ts';
 import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../../cty/value.ts';
 import type { ProviderDiagnostic } from '../../provider.ts';
 import { equalValues } from '../../values/equal.ts';
-import { EMPTY_STACK } from '../empty-stack.ts';
 import { type DesiredImage, hasChecksum, IMAGE, USER_ATTRIBUTES } from './desired.ts';
 import type { ImagePrivate } from './files.ts';
 

@@ -5,19 +5,17 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import { sourceOf } from '../../../convert/mapping/sources.ts';
 import { placeOfVolume } from '../../../kinds/image/file.ts';
-import type { FileRecord } from '../../../kinds/image/record.ts';
-import { fileKey, isSameFile } from '../../../kinds/image/record.ts';
+import { type FileRecord, fileKey, isSameFile } from '../../../kinds/image/record.ts';
 import { type FilePlace, keyOf } from '../../../kinds/image/steps.ts';
 import { filledIn, valueIn } from '../../adapter/attributes.ts';
 import type { Deps, DepsOf } from '../../adapter/deps.ts';
-import { type EngineWork, runEngine } from '../../adapter/engine-run.ts';
+import { EMPTY_STACK, type EngineWork, runEngine } from '../../adapter/engine-run.ts';
 import type { Applied, Held, Planned, ResourceKind } from '../../adapter/kind.ts';
 import { resourceOf } from '../../adapter/resource.ts';
 import { type CtyObject, objectOf } from '../../cty/value.ts';
 import type { MoveRequest, ProviderDiagnostic, ResourceType } from '../../provider.ts';
 import { diagnosticAt } from '../../values/diagnostics.ts';
 import { nothingOf } from '../../values/from-fields.ts';
-import { EMPTY_STACK } from '../empty-stack.ts';
 import { type DesiredImage, desiredImage, IMAGE, IMAGE_SCHEMA } from './desired.ts';
 import {
   findFile,

@@ -14,7 +14,7 @@ import { lostVms } from '../../../kinds/vm/plan/checks/lost-vms.ts';
 import { keptSlots } from '../../../kinds/vm/plan/replace/kept-disks.ts';
 import { allUnknown, changeAt, textAt, type ValueChange, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
-import { ownerName } from '../../adapter/engine-run.ts';
+import { EMPTY_STACK, ownerName } from '../../adapter/engine-run.ts';
 import type { Configured, Held, PlanDraft, PlanFindings } from '../../adapter/kind.ts';
 import { problemOf } from '../../adapter/outcome.ts';
 import { destroyFindings, findingsOf, isPostponed, planWithEngine } from '../../adapter/plan-checks.ts';
@@ -23,7 +23,6 @@ import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../../cty/valu
 import type { ProviderDiagnostic } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
 import { equalValues } from '../../values/equal.ts';
-import { EMPTY_STACK } from '../empty-stack.ts';
 import {
   appliedDigests,
   type DesiredVm,

@@ -10,11 +10,10 @@ import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { parseUpid, type Upid } from '../../../pve/index.ts';
 import { numberAt, textAt } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
-import type { EngineWork } from '../../adapter/engine-run.ts';
+import { EMPTY_STACK, type EngineWork } from '../../adapter/engine-run.ts';
 import { privateFormat } from '../../adapter/private-state.ts';
 import type { Timeouts } from '../../adapter/timeouts.ts';
 import { type CtyObject, type CtyValue, isObject } from '../../cty/value.ts';
-import { EMPTY_STACK } from '../empty-stack.ts';
 import type { VmSecrets } from './desired.ts';
 
 const schema = z.object({

@@ -1,10 +1,10 @@
-/** One key to add or change: checked by its kind, completed, and added to [PENDING]. */
-import { printTags } from '../../../pve/wire/index.ts';
+/** One key to add or change: checked by its kind, completed, and put into [PENDING]. */
+import { parseTags, printTags } from '../../../pve/wire/index.ts';
 import { checkDevicePermission, checkFormerBridgeAccess } from '../../access/device-checks.ts';
 import { checkDrivePermission, checkTagPermissions } from '../../access/vm-checks.ts';
 import { checkVolumeAccess } from '../../access/volume-checks.ts';
 import { dieFault } from '../../http/response.ts';
-import type { Vm } from '../../world/world.ts';
+import type { Vm, World } from '../../world/world.ts';
 import { draftOf, saveConfig } from '../config/config-file.ts';
 import { isDriveKey, isNetKey } from '../config/config-keys.ts';
 import type { ConfigDraft } from '../config/config-text.ts';
@@ -14,7 +14,6 @@ import { prohibitTpmVersionChange } from '../disks/drive-params.ts';
 import { errorText } from '../error-text.ts';
 import { assertClipboard, assertValidMachine, checkedMachine, hashedPassword, isWindows } from '../machine.ts';
 import { registerUnused } from './pending.ts';
-import { uniqueTags } from './tags.ts';
 import type { Update } from './types.ts';
 
 export async function stageChange(update: Update, vm: Vm, key: string, value: string | null): Promise<void> {
@@ -128,4 +127,13 @@ function stageBootOrder(update: Update, draft: ConfigDraft, value: string): void
   draft.pending.set('boot', printBootOrder(devices));
   // Rule [source QS API2/Qemu.pm $update_vm_api]: the old setting goes with it.
   if (draft.current.has('bootdisk')) draft.pendingDeletes.set('bootdisk', false);
+}
+
+/** Rule [recorded tags-datacenter-style]: folded and sorted, unless `tag-style` says case-sensitive or ordering=config. */
+export function uniqueTags(world: World, text: string): string[] {
+  const style = world.datacenter.get('tag-style') ?? '';
+  return parseTags(text, {
+    caseSensitive: /(?:^|,)case-sensitive=(?:1|on|yes|true)/i.test(style),
+    keepOrder: /(?:^|,)ordering=config/.test(style),
+  });
 }

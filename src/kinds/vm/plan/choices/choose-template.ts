@@ -5,9 +5,8 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, type Hint, type HintPart, setting } from '../../../../base/hint.ts';
 import { closest } from '../../../../base/text/closest.ts';
 import { GRANTEES, nodeCommand } from '../../../../base/text/node-command.ts';
-import type { GuestRow, Observed, TemplateCandidate } from '../../../observed.ts';
+import { type GuestRow, type Observed, type TemplateCandidate, templateKey } from '../../../observed.ts';
 import { type ResolvedVm, whereOf } from '../../../stack.ts';
-import { templateKey } from '../../../template/reference.ts';
 import type { VmObserved } from '../../observed.ts';
 
 export type TemplateChoice =

@@ -17,14 +17,13 @@ import { NODE_NOT_CHOSEN } from '../../../../kinds/vm/placement/candidates.ts';
 import { placeVms } from '../../../../kinds/vm/placement/place.ts';
 import { zonesByNode } from '../../../../kinds/vm/placement/room.ts';
 import { placementKeysSchema, zonesSchema } from '../../../../spec/stack-schema.ts';
-import { ownerName } from '../../../adapter/engine-run.ts';
+import { EMPTY_STACK, ownerName } from '../../../adapter/engine-run.ts';
 import { badValue } from '../../../configure/arguments.ts';
 import { objectOf } from '../../../cty/value.ts';
 import type { DataSourceDefinition } from '../../../data/define.ts';
 import { argument } from '../../../data/filters.ts';
 import { type Guest, type Look, readGuests } from '../../../data/inventory.ts';
 import { computed } from '../../../schema/model.ts';
-import { EMPTY_STACK } from '../../empty-stack.ts';
 import { ownershipOf } from '../leftovers.ts';
 
 const nodeNames = () => z.array(z.string().min(1)).min(1).optional();

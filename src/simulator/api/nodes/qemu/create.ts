@@ -23,7 +23,7 @@ import { checkDriveParams, resolveCdromAlias } from '../../../vm/disks/drive-par
 import { errorText } from '../../../vm/error-text.ts';
 import { assertClipboard, assertSshKeys, checkedMachine, clampCpuUnits, printNicWithMac } from '../../../vm/machine.ts';
 import { startVm } from '../../../vm/power/power.ts';
-import { uniqueTags } from '../../../vm/update/tags.ts';
+import { uniqueTags } from '../../../vm/update/change.ts';
 import { isServerSince } from '../../../world/releases.ts';
 import type { Vm } from '../../../world/world.ts';
 import { configValues } from './config.ts';
