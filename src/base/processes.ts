@@ -3,6 +3,9 @@
  * running.
  */
 
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 export interface Program {
   /** The program and its arguments; no shell reads them. */
   readonly command: readonly string[];

@@ -3,8 +3,9 @@
  * malformed one. Variables that ask to skip verification are ignored: the error about the certificate shows the fingerprint
  * to paste.
  */
+
+import type { Environment } from '../base/processes.ts';
 import { Secret } from '../base/secret.ts';
-import type { Environment } from '../pve/index.ts';
 
 /** The variables of each part of a connection. */
 export const CONNECTION_VARIABLES = {

@@ -5,8 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { type Clock, canceledBy } from '../base/clock.ts';
-import type { Processes, Program, ProgramEnd } from '../base/processes.ts';
-import type { Environment } from '../pve/index.ts';
+import type { Environment, Processes, Program, ProgramEnd } from '../base/processes.ts';
 import { withoutCredentials } from './environment.ts';
 
 /** Between SIGTERM and SIGKILL. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Environment, type RunProgram, runSource } from './run-source.ts';
+import type { Environment } from '../base/processes.ts';
+import { type RunProgram, runSource } from './run-source.ts';
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567';
 const OTHER = 'fedcba9876543210fedcba9876543210fedcba98';

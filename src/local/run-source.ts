@@ -2,12 +2,12 @@
  * Where a run is started: machine, commit of the stack's repository, CI job. It is only for readers of `runs`, so
  * nothing here fails: unknown values are left out. Foreign texts are escaped and limited.
  */
+
 import { execFile } from 'node:child_process';
 import { basename } from 'node:path';
+import type { Environment } from '../base/processes.ts';
 import { visibleLine } from '../base/text/safe-text.ts';
 import type { RunSource } from '../state/events.ts';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Runs a program in a directory; undefined if it cannot be started, takes too long or prints too much. */
 export type RunProgram = (

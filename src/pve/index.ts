@@ -1,6 +1,7 @@
 /** The public API of the Proxmox VE client, exported as `proxwright/pve`. */
 
 export type { Subject } from '../base/errors.ts';
+export type { Environment } from '../base/processes.ts';
 export type { StreamBody } from '../base/transport.ts';
 export type { Access, AclEntry, Permissions, Role, TokenEntry } from './api/access.ts';
 export type {
@@ -70,12 +71,7 @@ export {
   isOutcomeUnknown,
 } from './errors/kinds.ts';
 export type { CallOptions } from './exchange.ts';
-export {
-  connectionFromEnvironment,
-  type Environment,
-  type EnvironmentConnection,
-  requireConnection,
-} from './http/connection-options.ts';
+export { connectionFromEnvironment, type EnvironmentConnection, requireConnection } from './http/connection-options.ts';
 export {
   type Credentials,
   type PasswordCredentials,

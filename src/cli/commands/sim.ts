@@ -20,7 +20,7 @@ import {
 } from '../../simulator/index.ts';
 import type { PageServer } from '../../ui/server/serve.ts';
 import { badOption, type CommandDeps, type ExitCode } from '../command.ts';
-import type { SimulatedParts } from '../ui/simulated.ts';
+import type { SimulatedDeps } from '../ui/simulated.ts';
 import { simView } from '../views/sim.ts';
 
 export interface SimOptions {
@@ -87,7 +87,7 @@ async function readWorld(name: string): Promise<World> {
   });
 }
 
-async function servedPage(parts: SimulatedParts, deps: CommandDeps): Promise<PageServer> {
+async function servedPage(page: SimulatedDeps, deps: CommandDeps): Promise<PageServer> {
   // Only here: the simulator without a page does not load it.
   const [{ simulatedSource }, { serveSimulated }, { SIMULATED_PAGE }] = await Promise.all([
     import('../ui/simulated.ts'),
@@ -95,7 +95,7 @@ async function servedPage(parts: SimulatedParts, deps: CommandDeps): Promise<Pag
     import('../../ui/page.generated.ts'),
   ]);
   const { clock, random, terminal } = deps;
-  return serveSimulated(simulatedSource(parts), { files: SIMULATED_PAGE, clock, random, log: terminal });
+  return serveSimulated(simulatedSource(page), { files: SIMULATED_PAGE, clock, random, log: terminal });
 }
 
 async function readFaults(text: string | undefined, random: Random): Promise<FaultBoard> {

@@ -1,5 +1,6 @@
 /** Builds the client of a stack. The stack file takes precedence over the environment. */
 import { resolve } from 'node:path';
+import type { Environment } from '../../base/processes.ts';
 import type { Transport } from '../../base/transport.ts';
 import type { TrustSeen } from '../../engine/doctor/examination.ts';
 import { type ConnectionPart, environmentBeside, unmetInsecurity } from '../../local/environment.ts';
@@ -12,7 +13,6 @@ import {
   connectionFromEnvironment,
   createHttpsTransport,
   createPve,
-  type Environment,
   fingerprintTrust,
   type Pve,
   parseEndpoint,

@@ -29,14 +29,14 @@ const NEWEST_TASKS = 200;
 const NEWEST_STRIKES = 50;
 const MOST_RULES = 100;
 
-export interface SimulatedParts {
+export interface SimulatedDeps {
   readonly simulator: Simulator;
   readonly faults: FaultBoard;
   readonly endpoint: string;
   readonly speed: number;
 }
 
-export function simulatedSource({ simulator, faults, endpoint, speed }: SimulatedParts): SimulatedSource {
+export function simulatedSource({ simulator, faults, endpoint, speed }: SimulatedDeps): SimulatedSource {
   const { world, runtime } = simulator;
   return {
     view: () => ({

@@ -68,7 +68,7 @@ export async function createPageSource(options: StackOptions, deps: CommandDeps)
 }
 
 /** Where the page gets its stacks and its client from. */
-export interface PageParts {
+export interface PageDeps {
   readonly entries: readonly StackEntry[];
   /** Undefined if there is no such stack. What is wrong with its file is added to the problems. */
   open(
@@ -81,14 +81,14 @@ export interface PageParts {
   readonly deps: CommandDeps;
 }
 
-export function pageSource(parts: PageParts): PageSource {
-  const { open, deps, entries } = parts;
+export function pageSource(page: PageDeps): PageSource {
+  const { open, deps, entries } = page;
   const run = async (id: string, runId: string) => {
     const { stack } = (await open(id, [])) ?? {};
     if (!stack) return undefined;
     const ids = await listRuns(stack.store);
-    const wanted = runId === 'last' ? ids.at(-1) : ids.find((each) => each === runId);
-    return wanted === undefined ? undefined : { stack, record: describeRun(await readRun(stack.store, wanted)) };
+    const chosen = runId === 'last' ? ids.at(-1) : ids.find((each) => each === runId);
+    return chosen === undefined ? undefined : { stack, record: describeRun(await readRun(stack.store, chosen)) };
   };
   return {
     stacks: async () => entries,
@@ -97,7 +97,7 @@ export function pageSource(parts: PageParts): PageSource {
       const problems: Diagnostic[] = [];
       return answered(problems, async () => {
         const found = await open(id, problems);
-        const value = found && (await VIEWS_OF[name](found.stack, found.deps, parts));
+        const value = found && (await VIEWS_OF[name](found.stack, found.deps, page));
         return deps.secrets.redactIn(value) as ViewValues[typeof name]; // the same shape
       });
     },
@@ -175,13 +175,13 @@ async function answered<Value>(problems: Diagnostic[], work: () => Promise<Value
 type Show<Name extends ViewName> = (
   opened: OpenedStack,
   deps: CommandDeps,
-  parts: PageParts,
+  page: PageDeps,
 ) => Promise<ViewValues[Name]>;
 
 const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
-  cluster: async (opened, deps, parts) => readCluster(opened, await parts.connect(opened, deps)),
-  plan: async (opened, deps, parts) => {
-    const { plan } = await planned(opened, deps, parts);
+  cluster: async (opened, deps, page) => readCluster(opened, await page.connect(opened, deps)),
+  plan: async (opened, deps, page) => {
+    const { plan } = await planned(opened, deps, page);
     const stepsOf = stepsByAddress(plan);
     return {
       changes: plan.changes.map((change) => {
@@ -211,8 +211,8 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
       remarks: renderRemarks(plan, plainPaint).filter((line) => line !== ''),
     } satisfies PlanView;
   },
-  drift: async (opened, deps, parts) =>
-    driftsOf(await planned(opened, deps, parts)).map(({ address, name, gone, fields }) => ({
+  drift: async (opened, deps, page) =>
+    driftsOf(await planned(opened, deps, page)).map(({ address, name, gone, fields }) => ({
       address,
       name,
       isGone: gone,
@@ -225,8 +225,8 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
       text: typeof value === 'string' ? value : JSON.stringify(value, undefined, 2),
     }));
   },
-  doctor: async (opened, deps, parts) =>
-    (await parts.diagnose(opened, deps)).map(({ check, verdict, words, details = [], remedy }) => ({
+  doctor: async (opened, deps, page) =>
+    (await page.diagnose(opened, deps)).map(({ check, verdict, words, details = [], remedy }) => ({
       check,
       verdict,
       words,
@@ -248,8 +248,8 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
   },
 };
 
-async function planned(opened: OpenedStack, deps: CommandDeps, parts: PageParts) {
-  const pve = await parts.connect(opened, deps);
+async function planned(opened: OpenedStack, deps: CommandDeps, page: PageDeps) {
+  const pve = await page.connect(opened, deps);
   try {
     return await planWithoutLock(opened, deps, pve, {});
   } finally {

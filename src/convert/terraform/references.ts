@@ -197,10 +197,10 @@ function pathOf(steps: readonly Step[], { source }: Renamed, text: string): Foun
 
 /** `network_device[#].mac_address` against the steps. */
 function matchReference(row: ReferenceRow, steps: readonly Step[], text: string): FoundPath | undefined {
-  const wanted = row.from.match(/[a-z0-9_]+|\[[^\]]*\]/g) ?? [];
-  if (wanted.length > steps.length) return undefined;
+  const expected = row.from.match(/[a-z0-9_]+|\[[^\]]*\]/g) ?? [];
+  if (expected.length > steps.length) return undefined;
   const numbers: string[] = [];
-  for (const [index, part] of wanted.entries()) {
+  for (const [index, part] of expected.entries()) {
     const step = steps[index];
     if (part.startsWith('[')) {
       if (step?.kind !== 'index') return undefined;
@@ -209,7 +209,7 @@ function matchReference(row: ReferenceRow, steps: readonly Step[], text: string)
       else if (part !== `[${key}]`) return undefined;
     } else if (step?.kind !== 'attribute' || step.name !== part) return undefined;
   }
-  if (row.to === undefined) return { used: wanted.length };
+  if (row.to === undefined) return { used: expected.length };
   const to = row.to.replace(/"net#(-1)?"|#/g, (hole, less: string | undefined) => {
     const key = numbers.shift() ?? '0';
     if (hole === '#') return key;
@@ -217,7 +217,7 @@ function matchReference(row: ReferenceRow, steps: readonly Step[], text: string)
     const slot = isNumber ? Number(key) - (less ? 1 : 0) : undefined;
     return slot === undefined ? `"net\${${key}${less ? ' - 1' : ''}}"` : `"net${Math.max(0, slot)}"`;
   });
-  return { used: wanted.length, to, ...(row.review !== undefined && { review: row.review }) };
+  return { used: expected.length, to, ...(row.review !== undefined && { review: row.review }) };
 }
 
 /** By the table of attributes: `cpu[0].cores` → `cpu.cores`, where the value is written the same way. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import type { Environment } from '../../base/processes.ts';
 import { type Random, systemRandom } from '../../base/random.ts';
 import { KnownSecrets, type Secret } from '../../base/secret.ts';
 import type { PortProbe, Transport } from '../../base/transport.ts';
@@ -13,13 +14,7 @@ import { createImageSources } from '../../local/image-sources.ts';
 import { readDocument, readSecret } from '../../local/secret.ts';
 import { portProbeFor } from '../../local/simulator.ts';
 import { shareReads } from '../../pve/http/shared-reads.ts';
-import {
-  createHttpsTransport,
-  createPve,
-  type Environment,
-  type HttpsTransportOptions,
-  type Pve,
-} from '../../pve/index.ts';
+import { createHttpsTransport, createPve, type HttpsTransportOptions, type Pve } from '../../pve/index.ts';
 import type { Deps } from '../adapter/deps.ts';
 import type { Connection } from './connection.ts';
 import type { Settings } from './settings.ts';

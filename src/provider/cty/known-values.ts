@@ -1,12 +1,12 @@
 /**
  * The values of one schema to their bytes and back. For one plan a host sends the same value several times (what it read is what it
- * plans from, and what it validated is what it plans), and mostly gets back what it sent, so the newest ones are remembered.
+ * plans from, and what it validated is what it plans), and mostly gets back what it sent, so the newest ones are kept.
  */
 import { decodeMsgpack, encodeMsgpack } from './codec.ts';
 import type { CtyType, CtyValue } from './value.ts';
 
 /** A host works on ten resources at once, each with a few values. */
-const REMEMBERED = 64;
+const MOST_KEPT = 64;
 
 export class KnownValues {
   readonly type: CtyType;
@@ -40,7 +40,7 @@ export class KnownValues {
     this.#values.set(text, value);
     this.#texts.set(value, text);
     const [oldest] = this.#values.keys();
-    if (this.#values.size > REMEMBERED && oldest !== undefined) this.#values.delete(oldest);
+    if (this.#values.size > MOST_KEPT && oldest !== undefined) this.#values.delete(oldest);
   }
 }
 

@@ -2,14 +2,13 @@
  * The handshake between host and provider: what the host asks for in the environment, and the one line that answers it.
  * Nothing here touches the process.
  */
+import type { Environment } from '../../base/processes.ts';
 
 /** Not a secret: it only distinguishes a host from a person who starts the program by hand. */
 export const MAGIC_COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
 
 const CORE_PROTOCOL = 1;
 const PROTOCOL = 6;
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface HandshakeRequest {
   /** PEM; undefined if the host wants no encryption. */

@@ -4,9 +4,9 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../../base/log.ts';
+import type { Environment } from '../../base/processes.ts';
 import type { KnownSecrets } from '../../base/secret.ts';
 import { safeJson } from '../../base/text/safe-text.ts';
-import type { Environment } from './handshake.ts';
 
 export interface HclogOptions {
   readonly write: (text: string) => void;

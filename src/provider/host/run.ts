@@ -5,13 +5,14 @@
 import type { Socket } from 'node:net';
 import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import type { Environment } from '../../base/processes.ts';
 import { KnownSecrets } from '../../base/secret.ts';
 import { once } from '../../base/values/once.ts';
 import type { Provider } from '../provider.ts';
 import type { GuardOptions } from './calls.ts';
 import { createCertificate } from './certificate.ts';
 import type { GrpcServer, Methods } from './grpc-server.ts';
-import { type Environment, type HandshakeRequest, handshakeLine, readHandshake } from './handshake.ts';
+import { type HandshakeRequest, handshakeLine, readHandshake } from './handshake.ts';
 import { createHclog, logLevelOf } from './hclog.ts';
 import { type Listener, listen } from './listen.ts';
 import { noteUse } from './parts.ts';

@@ -2,8 +2,10 @@
  * The endpoint, credentials and trust that environment variables give. A pure function of the variables: it reads neither
  * the process nor a file, so it returns the path of the CA, and the caller reads it.
  */
+
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, setting } from '../../base/hint.ts';
+import type { Environment } from '../../base/processes.ts';
 import { type Credentials, parseToken, passwordCredentials, tokenFrom } from './credentials.ts';
 import { type Endpoint, fingerprintTrust, PRINT_FINGERPRINT, parseEndpoint, type Trust } from './endpoint.ts';
 
@@ -15,8 +17,6 @@ export interface EnvironmentConnection {
   /** The caller reads this file and passes its text to `caTrust`. */
   readonly caFile?: string;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The names that existing providers use; those of bpg, which are also ours, first. */
 export function connectionFromEnvironment(environment: Environment): EnvironmentConnection {

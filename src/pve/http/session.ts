@@ -46,14 +46,14 @@ export class Session {
 
   /** Verifies the credentials with one request, shared by concurrent callers; later calls send nothing. */
   async authenticate(options: CallOptions = {}): Promise<PveVersion> {
-    this.#throwRememberedRefusal();
+    this.#throwKnownRefusal();
     if (this.#version) return this.#version;
     return this.#proof.run(() => this.#prove(), options.signal);
   }
 
   async send(call: Call, options: CallOptions = {}): Promise<Answer> {
     await this.authenticate(options);
-    this.#throwRememberedRefusal();
+    this.#throwKnownRefusal();
     return this.#sendAuthorised(call, options);
   }
 
@@ -85,7 +85,7 @@ export class Session {
     if (credentials.kind === 'token') return undefined;
     const ticket = this.#ticket;
     if (ticket && clock.ticks() - ticket.obtainedAt < RENEW_AFTER_MS) return ticket;
-    this.#throwRememberedRefusal();
+    this.#throwKnownRefusal();
     return this.#ticketing.run(async () => {
       const { exchange, logger } = this.#deps;
       try {
@@ -114,7 +114,7 @@ export class Session {
     return error;
   }
 
-  #throwRememberedRefusal(): void {
+  #throwKnownRefusal(): void {
     if (this.#refusal && this.#deps.clock.ticks() < this.#refusal.until) throw this.#refusal.error;
   }
 }

@@ -223,9 +223,9 @@ export function setAclEntry(access: AccessState, entry: AclEntry): void {
   insert(tree, entry);
 }
 
-/** Takes out every entry for which `unwanted` holds. */
-export function removeAclEntries(access: AccessState, unwanted: (entry: AclEntry) => boolean): void {
-  const kept = access.acl.filter((entry) => !unwanted(entry));
+/** Takes out every entry for which `isRemoved` holds. */
+export function removeAclEntries(access: AccessState, isRemoved: (entry: AclEntry) => boolean): void {
+  const kept = access.acl.filter((entry) => !isRemoved(entry));
   if (kept.length === access.acl.length) return;
   access.acl.length = 0;
   for (const entry of kept) access.acl.push(entry);

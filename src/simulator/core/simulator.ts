@@ -310,13 +310,13 @@ export class Simulator {
   }
 
   #resolveNode(proxyTo: string | undefined, pathParams: Readonly<Record<string, string>>): string {
-    const wanted = pathParams.node;
-    if (wanted === undefined || wanted === 'localhost') return this.world.entryNode;
-    if (this.world.nodes.has(wanted)) return wanted;
+    const requested = pathParams.node;
+    if (requested === undefined || requested === 'localhost') return this.world.entryNode;
+    if (this.world.nodes.has(requested)) return requested;
     // Rule [recorded unknown-vm]: an unknown node is a failed name lookup, for calls that are forwarded at all.
     if (proxyTo === undefined) return this.world.entryNode;
     throw dieFault(
-      `hostname lookup '${wanted}' failed - failed to get address info for: ${wanted}: Temporary failure in name resolution`,
+      `hostname lookup '${requested}' failed - failed to get address info for: ${requested}: Temporary failure in name resolution`,
     );
   }
 

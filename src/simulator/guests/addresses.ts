@@ -66,22 +66,22 @@ function addressesOf(
 ): GuestAddress[] {
   const linkLocal: GuestAddress = { address: linkLocalAddress(mac), family: 'ipv6', prefix: 64 };
   const addresses: GuestAddress[] = [];
-  const wanted = wantedAddresses(process, index, mac);
-  if (wanted.dhcp4) {
+  const requested = requestedAddresses(process, index, mac);
+  if (requested.dhcp4) {
     const leased = bridge?.dhcp && leaseFor(world, vm, bridge, mac);
     if (leased !== undefined && bridge?.dhcp)
       addresses.push({ address: leased, family: 'ipv4', prefix: bridge.dhcp.prefix });
   }
-  return [...addresses, ...wanted.fixed, linkLocal];
+  return [...addresses, ...requested.fixed, linkLocal];
 }
 
-interface WantedAddresses {
+interface RequestedAddresses {
   readonly dhcp4: boolean;
   readonly fixed: readonly GuestAddress[];
 }
 
 /** The configuration of one of the guest's cards; without any, the guest uses DHCP. */
-function wantedAddresses(process: QemuProcess, index: number, mac: string): WantedAddresses {
+function requestedAddresses(process: QemuProcess, index: number, mac: string): RequestedAddresses {
   if (!readsCloudInit(process)) return { dhcp4: true, fixed: [] };
   if (process.seed) {
     const network = seedNetworkOf(process.seed, mac, index);

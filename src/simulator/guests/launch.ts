@@ -251,8 +251,8 @@ export function pciMappingProblem(
       if (expected === undefined && configured === undefined) continue;
       if (expected === undefined) return `unexpected property '${property}' configured for device '${path}'`;
       if (configured === undefined) return `missing expected property '${property}' for device '${path}'`;
-      const [wanted, given] = [expected, configured].map((text) => text.replaceAll('0x', ''));
-      if (wanted !== given) return `'${property}' does not match for '${name}' (${wanted} != ${given})`;
+      const [requested, given] = [expected, configured].map((text) => text.replaceAll('0x', ''));
+      if (requested !== given) return `'${property}' does not match for '${name}' (${requested} != ${given})`;
     }
   }
   return undefined;

@@ -144,8 +144,8 @@ export function isSettled(world: World): boolean {
   // Rule [source HA CRM.pm can_get_active]: any resource activates the manager for the first time, even an ignored one.
   if (resources.size > 0 && !manager?.isActive) return false;
   for (const [sid, options] of resources) {
-    const isWanted = requestedState(options) !== 'ignored' && world.vms.has(Number(sid.slice('vm:'.length)));
-    if (isWanted !== services.has(sid)) return false;
+    const isManaged = requestedState(options) !== 'ignored' && world.vms.has(Number(sid.slice('vm:'.length)));
+    if (isManaged !== services.has(sid)) return false;
   }
   return [...services.values()].every((service) => isServiceSettled(world, service));
 }

@@ -134,8 +134,8 @@ class FileReader {
 
   constructor(boundary: string, algorithm: string | undefined) {
     this.#closing = Buffer.from(`--${boundary}--`, 'latin1');
-    const wanted = algorithm !== undefined && ALGORITHMS.has(algorithm) ? ['sha256', algorithm] : ['sha256'];
-    this.#hashes = new Map(wanted.map((name) => [name, createHash(name)]));
+    const requested = algorithm !== undefined && ALGORITHMS.has(algorithm) ? ['sha256', algorithm] : ['sha256'];
+    this.#hashes = new Map(requested.map((name) => [name, createHash(name)]));
   }
 
   write(chunk: Uint8Array): void {

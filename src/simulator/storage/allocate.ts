@@ -112,7 +112,7 @@ function allocateBlock(allocation: Allocation): Volume {
   }
   const sizeBytes = sizing(storage, allocation.sizeBytes);
   const freeBytes = availableBytes(runtime.world, storage, node);
-  // Rule [source ST Storage/LVMPlugin.pm alloc_lvm_image]: compares bytes free with KiB wanted, so lvcreate is who refuses.
+  // Rule [source ST Storage/LVMPlugin.pm alloc_lvm_image]: compares bytes free with KiB requested, so lvcreate is who refuses.
   if (storage.type === 'lvm' && freeBytes < allocation.sizeBytes / 1024) {
     throw dieFault(`not enough free space (${freeBytes} < ${allocation.sizeBytes / 1024})`);
   }

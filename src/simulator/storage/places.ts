@@ -90,11 +90,11 @@ const SYSTEM_DIRECTORIES = ['/etc', '/home', '/media', '/mnt/pve', '/opt', '/roo
 
 /** Rule [assumed]: besides those, the directories of the storages, what lies above them, and what the world file lists. */
 export function isHostDirectory(world: World, node: string, path: string): boolean {
-  const wanted = path.replace(/\/+$/, '');
+  const requested = path.replace(/\/+$/, '');
   const known = [
     ...SYSTEM_DIRECTORIES,
     ...(world.nodes.get(node)?.directories ?? []),
     ...[...world.storages.values()].flatMap((storage) => (storage.path === undefined ? [] : [storage.path])),
   ];
-  return known.some((directory) => directory === wanted || directory.startsWith(`${wanted}/`));
+  return known.some((directory) => directory === requested || directory.startsWith(`${requested}/`));
 }

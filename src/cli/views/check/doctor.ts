@@ -88,7 +88,7 @@ export function readyWords(findings: readonly Finding[]): string {
 }
 
 function reservations(findings: readonly Finding[]): string[] {
-  const count = (wanted: Verdict) => findings.filter(({ verdict }) => verdict === wanted).length;
+  const count = (verdict: Verdict) => findings.filter((finding) => finding.verdict === verdict).length;
   const [warnings, unknown] = [count('warning'), count('unknown')];
   return [...(warnings > 0 ? [counted(warnings, 'warning')] : []), ...(unknown > 0 ? [`${unknown} not checked`] : [])];
 }

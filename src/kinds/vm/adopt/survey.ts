@@ -6,6 +6,7 @@ import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import type { StackState } from '../../recorded.ts';
 import { vmFieldsSchema } from '../fields/index.ts';
+import { sameVm } from '../identity.ts';
 import { isHalfMade, readVm, type VmObserved } from '../observed.ts';
 import { findOwnership, ownershipCounts } from '../ownership.ts';
 
@@ -104,7 +105,7 @@ export async function survey(
 ): Promise<Survey> {
   const chosen = guests.filter((guest) => isChosen(guest, choice));
   const looked = await Promise.all(chosen.map((guest) => look(pve, guest, signal)));
-  const recorded = new Map(Object.values(state.vms).map((vm) => [vm.vmid, vm.uuid?.toLowerCase()]));
+  const recorded = new Map(Object.values(state.vms).map((vm) => [vm.vmid, vm]));
   const taken: Adoptable[] = [];
   const left: LeftGuest[] = [];
   let known = 0;
@@ -116,7 +117,8 @@ export async function survey(
       left.push({ vmid, node, name, why: found });
       continue;
     }
-    if (recorded.has(vmid) && recorded.get(vmid) === found.uuid.toLowerCase()) {
+    const own = recorded.get(vmid);
+    if (own && sameVm(own, found)) {
       known++;
       continue;
     }

@@ -67,8 +67,8 @@ function isProven({ params, runtime }: CallTo<'POST /access/ticket'>, user: User
 
 function holdsAll(world: World, userid: string, path: string, privileges: string): boolean {
   const normal = normalizePath(path);
-  const wanted = splitList(privileges);
-  return normal !== undefined && wanted.length > 0 && wanted.every(privilegeTest(world, userid, normal));
+  const requested = splitList(privileges);
+  return normal !== undefined && requested.length > 0 && requested.every(privilegeTest(world, userid, normal));
 }
 
 function authenticationFailure(): ApiFault {

@@ -53,10 +53,10 @@ function clusterStatus(call: Call): unknown[] {
 function nextId(call: CallTo<'GET /cluster/nextid'>): string {
   const { vms, containers, datacenter } = call.runtime.world;
   const isTaken = (vmid: number) => vms.has(vmid) || containers.has(vmid);
-  const wanted = call.params.vmid;
-  if (wanted !== undefined) {
-    if (isTaken(wanted)) throw paramFault({ vmid: `VM ${wanted} already exists` });
-    return String(wanted);
+  const requested = call.params.vmid;
+  if (requested !== undefined) {
+    if (isTaken(requested)) throw paramFault({ vmid: `VM ${requested} already exists` });
+    return String(requested);
   }
   const range = new Map(splitProperty(datacenter.get('next-id') ?? '').map((part) => [part.key, Number(part.value)]));
   const lower = range.get('lower') ?? 100;

@@ -16,9 +16,9 @@ const FIRST_PRIORITY = 3;
 
 function listInterfaces(call: CallTo<'GET /nodes/{node}/network'>): unknown[] {
   const type = call.params.type;
-  const isBridgeWanted =
+  const isBridgeRequested =
     type === undefined || ['bridge', 'any_bridge', 'any_local_bridge', 'include_sdn'].includes(type);
-  if (!isBridgeWanted) return [];
+  if (!isBridgeRequested) return [];
   return bridgesOf(call)
     .filter(({ name }) => maySeeBridge(call, name))
     .map((bridge) => ({ iface: bridge.name, ...interfaceView(call, bridge) }));

@@ -52,7 +52,7 @@ function matcher(call: CallTo<'GET /nodes/{node}/tasks'>): (task: TaskRecord, is
   const seesAll = call.may(`/nodes/${call.node}`, ['Sys.Audit']);
   const userFilter = params.userfilter?.toLowerCase();
   const { typefilter: typeFilter, vmid, since, until } = params;
-  const wanted = wantedOutcomes(params.statusfilter, params.errors ?? false);
+  const requested = requestedOutcomes(params.statusfilter, params.errors ?? false);
   return (task, isActive) => {
     const shownUser = isActive ? task.user : ownerOf(task).user;
     if (userFilter !== undefined && !shownUser.toLowerCase().includes(userFilter)) return false;
@@ -63,11 +63,11 @@ function matcher(call: CallTo<'GET /nodes/{node}/tasks'>): (task: TaskRecord, is
     const startSeconds = Math.floor(task.startedAt / 1000);
     if (since !== undefined && startSeconds < since) return false;
     if (until !== undefined && startSeconds > until) return false;
-    return wanted.has(isActive ? 'unknown' : outcomeOf(task.exitStatus ?? ''));
+    return requested.has(isActive ? 'unknown' : outcomeOf(task.exitStatus ?? ''));
   };
 }
 
-function wantedOutcomes(statusFilter: string | undefined, errorsOnly: boolean): ReadonlySet<string> {
+function requestedOutcomes(statusFilter: string | undefined, errorsOnly: boolean): ReadonlySet<string> {
   if (errorsOnly) return new Set(['warning', 'error', 'unknown']);
   return new Set(
     statusFilter === undefined ? ['ok', 'warning', 'error', 'unknown'] : splitList(statusFilter.toLowerCase()),

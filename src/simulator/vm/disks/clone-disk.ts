@@ -174,7 +174,7 @@ async function fill(
 }
 
 /** Rule [source ST Storage.pm resolve_format_hint]: a format the storage does not know gives way to its default. */
-function targetFormat(runtime: Runtime, storageId: string, wanted: VolumeFormat): VolumeFormat {
+function targetFormat(runtime: Runtime, storageId: string, requested: VolumeFormat): VolumeFormat {
   const formats = storageFormats(storageConfig(runtime.world, storageId));
-  return formats.supported.includes(wanted) ? wanted : formats.default;
+  return formats.supported.includes(requested) ? requested : formats.default;
 }

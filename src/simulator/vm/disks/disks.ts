@@ -83,8 +83,8 @@ async function createDisk(
 ): Promise<Drive> {
   if (drive.file === 'none' || drive.file === 'cdrom') return withOptions(drive, { size: undefined });
   if (/^(?:[^:]+:)?cloudinit$/.test(drive.file)) return createCloudInitDrive(job, drive, made, volumes);
-  const wanted = newVolumeOf(drive.file);
-  if (wanted) return createVolume(job, drive, wanted, volumes);
+  const requested = newVolumeOf(drive.file);
+  if (requested) return createVolume(job, drive, requested, volumes);
   return attachExisting(job, drive, made);
 }
 
@@ -118,10 +118,10 @@ async function createCloudInitDrive(
 async function createVolume(
   job: DiskJob,
   drive: Drive,
-  wanted: { readonly storage: string | undefined; readonly sizeGiB: number },
+  requested: { readonly storage: string | undefined; readonly sizeGiB: number },
   volumes: string[],
 ): Promise<Drive> {
-  const storageId = wanted.storage ?? job.defaultStorage;
+  const storageId = requested.storage ?? job.defaultStorage;
   if (!storageId) throw dieFault('no storage ID specified (and no default storage)');
   const source = drive.options.get('import-from');
   if (source !== undefined) {
@@ -133,7 +133,7 @@ async function createVolume(
   const defaultFormat = storageFormats(storageConfig(job.runtime.world, storageId)).default;
   const format = (drive.options.get('format') ?? defaultFormat) as VolumeFormat;
   const log = (line: string) => job.task?.log(line);
-  const sizeKiB = Math.ceil(newVolumeBytes(drive, wanted.sizeGiB) / 1024);
+  const sizeKiB = Math.ceil(newVolumeBytes(drive, requested.sizeGiB) / 1024);
   const volume = await allocateVolume(job.runtime, {
     node: job.node,
     storageId,
@@ -249,10 +249,10 @@ async function importFile(
   const source = volumeAtPath(runtime.world, node, path);
   if (!source) throw dieFault(`can't find file '${path}'`);
   const formats = storageFormats(storageConfig(runtime.world, storageId));
-  const wanted = drive.options.get('format');
-  const format = formats.supported.find((each) => each === wanted) ?? formats.default;
-  if (wanted !== undefined && wanted !== format) {
-    log(`format '${wanted}' is not supported by the target storage - using '${format}' instead`);
+  const requested = drive.options.get('format');
+  const format = formats.supported.find((each) => each === requested) ?? formats.default;
+  if (requested !== undefined && requested !== format) {
+    log(`format '${requested}' is not supported by the target storage - using '${format}' instead`);
   }
   const sizeBytes = source.virtualSizeBytes ?? source.sizeBytes;
   const sizeKiB = Math.ceil(sizeBytes / 1024);

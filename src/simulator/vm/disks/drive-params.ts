@@ -28,8 +28,8 @@ export function resolveCdromAlias(values: Map<string, string>): void {
 
 function checkImport(drive: Drive): void {
   if (!drive.options.has('import-from')) return;
-  const wanted = newVolumeOf(drive.file);
-  if (wanted?.sizeGiB !== 0) {
+  const requested = newVolumeOf(drive.file);
+  if (requested?.sizeGiB !== 0) {
     throw paramFault({
       [drive.key]: "'import-from' requires special syntax - use <storage ID>:0,import-from=<source>",
     });
@@ -104,8 +104,8 @@ function checkIsoMedia(world: World, drive: Drive): void {
 
 /** Rule [source QS API2/Qemu.pm prohibit_tpm_version_change]. */
 export function prohibitTpmVersionChange(before: string, after: string): void {
-  const [old, wanted] = [parseDrive('tpmstate0', before), parseDrive('tpmstate0', after)];
-  if (!old || !wanted || old.file !== wanted.file) return;
+  const [old, requested] = [parseDrive('tpmstate0', before), parseDrive('tpmstate0', after)];
+  if (!old || !requested || old.file !== requested.file) return;
   const version = (drive: Drive) => drive.options.get('version') ?? 'v1.2';
-  if (version(old) !== version(wanted)) throw dieFault('cannot change TPM state version after creation');
+  if (version(old) !== version(requested)) throw dieFault('cannot change TPM state version after creation');
 }

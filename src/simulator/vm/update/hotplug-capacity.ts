@@ -14,9 +14,9 @@ import { guestHelps, type HotplugJob } from './hotplug-devices.ts';
 export async function changeCpus(job: HotplugJob, value: string | undefined): Promise<void> {
   const { current } = job.draft;
   const most = Number(current.get('sockets') ?? 1) * Number(current.get('cores') ?? 1);
-  const wanted = Number(value ?? most);
-  if (wanted > most) throw dieFault("you can't add more vcpus than maxcpus");
-  for (let running = Number(current.get('vcpus') ?? most); running > wanted; running--) {
+  const requested = Number(value ?? most);
+  if (requested > most) throw dieFault("you can't add more vcpus than maxcpus");
+  for (let running = Number(current.get('vcpus') ?? most); running > requested; running--) {
     if (!guestHelps(job)) {
       await job.context.runtime.clock.sleep(CPU_PATIENCE_MS);
       throw paramFault({ vcpus: `error unplugging cpu${running}` });
@@ -41,20 +41,20 @@ const UNPLUG_STEPS = 7;
 export async function changeMemory(job: HotplugJob, value: string | undefined): Promise<string | undefined> {
   const { current } = job.draft;
   const before = memoryMiB(current.get('memory'));
-  const wanted = memoryMiB(value);
-  if (wanted === before) return value;
+  const requested = memoryMiB(value);
+  if (requested === before) return value;
   const size = moduleMiB(current);
   const fixed = size === 1024 ? STATIC_MIB * Number(current.get('sockets') ?? 1) : STATIC_MIB;
-  if (wanted < fixed) {
+  if (requested < fixed) {
     throw dieFault(`memory can't be lower than ${fixed} MB at /usr/share/perl5/PVE/QemuServer/Memory.pm line 219.`);
   }
   const most = maximumMiB(current);
-  if (wanted > most) throw dieFault(`you cannot add more memory than max mem ${most} MB!`);
+  if (requested > most) throw dieFault(`you cannot add more memory than max mem ${most} MB!`);
   const steps = moduleSteps(fixed, size);
   const reached =
-    wanted > before
-      ? (steps.find((step) => step.totalMiB >= wanted)?.totalMiB ?? wanted)
-      : await removeModules(job, steps, before, wanted);
+    requested > before
+      ? (steps.find((step) => step.totalMiB >= requested)?.totalMiB ?? requested)
+      : await removeModules(job, steps, before, requested);
   const stored = withMemory(value, reached);
   current.set('memory', stored);
   return stored;
@@ -82,13 +82,13 @@ async function removeModules(
   job: HotplugJob,
   steps: readonly ModuleStep[],
   beforeMiB: number,
-  wantedMiB: number,
+  requestedMiB: number,
 ): Promise<number> {
   const { clock } = job.context.runtime;
   const plugged = steps.filter((_, index) => (steps[index - 1]?.totalMiB ?? STATIC_MIB) < beforeMiB).reverse();
   let totalMiB = beforeMiB;
   for (const module of plugged) {
-    if (totalMiB <= wantedMiB) break;
+    if (totalMiB <= requestedMiB) break;
     job.context.log(`try to unplug memory dimm ${module.name}`);
     if (!guestHelps(job)) {
       await clock.sleep(UNPLUG_STEP_MS * UNPLUG_STEPS);

@@ -38,13 +38,13 @@ export async function changeNic(
   value: string,
 ): Promise<Verdict> {
   const { context } = job;
-  const [old, wanted] = [current === undefined ? undefined : parseNic(current), parseNic(value)];
-  const bridge = wanted?.get('bridge');
+  const [old, requested] = [current === undefined ? undefined : parseNic(current), parseNic(value)];
+  const bridge = requested?.get('bridge');
   const isThere = bridge === undefined || bridgeOf(job, bridge)?.active === true;
   const node = context.runtime.world.nodes.get(context.node);
-  const failure = wanted && scriptFailure(node, tapDevice(context.vmid, key), wanted);
-  if (old && wanted) {
-    const changed = (name: string) => (old.get(name) ?? '') !== (wanted.get(name) ?? '');
+  const failure = requested && scriptFailure(node, tapDevice(context.vmid, key), requested);
+  if (old && requested) {
+    const changed = (name: string) => (old.get(name) ?? '') !== (requested.get(name) ?? '');
     const replug = ['model', 'macaddr', 'queues', 'mtu'].some(changed) || !old.get('bridge') || !bridge;
     if (!replug) {
       const moves = ['bridge', 'tag', 'trunks', 'firewall'].some(changed);
@@ -64,7 +64,7 @@ export async function changeNic(
       `VM ${context.vmid} qmp command 'netdev_add' failed - network script ${script} failed with status ${failure?.status ?? 512}`,
     );
   }
-  if (wanted && bridge !== undefined) assertMtu(key, wanted, () => {});
+  if (requested && bridge !== undefined) assertMtu(key, requested, () => {});
   return 'apply';
 }
 

@@ -174,10 +174,10 @@ function usbHotplug(job: HotplugJob): boolean {
 /** Rule [source QS QemuServer.pm vmconfig_update_agent]: only `fstrim_cloned_disks` changes while the machine runs. */
 function agentVerdict(current: string | undefined, value: string): Verdict {
   if (isFalse(current)) return 'keep';
-  const [old, wanted] = [agentOptions(current), agentOptions(value)];
-  const names = new Set([...old.keys(), ...wanted.keys()]);
+  const [old, requested] = [agentOptions(current), agentOptions(value)];
+  const names = new Set([...old.keys(), ...requested.keys()]);
   names.delete('fstrim_cloned_disks');
-  return [...names].every((name) => old.get(name) === wanted.get(name)) ? 'apply' : 'keep';
+  return [...names].every((name) => old.get(name) === requested.get(name)) ? 'apply' : 'keep';
 }
 
 /** Rule [source QS QemuServer/Agent.pm parse_guest_agent]: of a disabled agent nothing else counts. */

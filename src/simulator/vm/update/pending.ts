@@ -87,8 +87,8 @@ export async function applyPendingCold(context: ApplyContext, vm: Vm): Promise<R
       const drive = old !== undefined && isDriveKey(key) ? parseDrive(key, old) : undefined;
       if (!drive) return;
       await registerUnused(context, draft, drive);
-      const wanted = key === 'efidisk0' ? parseDrive(key, value) : undefined;
-      if (wanted) value = printDrive(changedEfiDisk(drive, wanted, context.log));
+      const requested = key === 'efidisk0' ? parseDrive(key, value) : undefined;
+      if (requested) value = printDrive(changedEfiDisk(drive, requested, context.log));
     });
     if (!done) continue;
     draft.pending.delete(key);
