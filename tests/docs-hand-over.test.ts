@@ -50,8 +50,17 @@ describe('the page on host preparation', () => {
     const rows = [...table.matchAll(/^\| `(\w+)` \| `([^`]+)` \|/gm)];
     expect(rows.length).toBeGreaterThan(10);
     const folder = join(root, 'src');
-    const checks = (await readdir(join(folder, 'engine/doctor/checks'))).filter((name) => !name.includes('.test.'));
-    const sources = [...checks.map((name) => `engine/doctor/checks/${name}`), 'kinds/vm/plan/checks/checks.ts'];
+    const checksIn = async (below: string) =>
+      (await readdir(join(folder, below)))
+        .filter((name) => name.endsWith('.ts') && !name.includes('.test.'))
+        .map((name) => `${below}/${name}`);
+    const sources = [
+      ...(await checksIn('engine/doctor/checks')),
+      ...(await checksIn('kinds/vm/doctor')),
+      'kinds/image/doctor.ts',
+      'kinds/pci-mapping/doctor.ts',
+      'kinds/vm/plan/checks/checks.ts',
+    ];
     const texts = await Promise.all(sources.map((name) => readFile(join(folder, name), 'utf8')));
     const wrong = rows.filter(([, check, words = '']) => {
       return !CHECKS.some((each) => each === check) || !texts.some((source) => source.includes(words));

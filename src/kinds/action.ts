@@ -16,8 +16,8 @@ import type { Upid } from '../pve/wire/index.ts';
 import type { ChangeKind } from './change.ts';
 import type { GuestSigns } from './guest-signs.ts';
 import type { IdReservations } from './ids.ts';
-import type { VmRecord } from './machine-record.ts';
 import type { HookMoment, HookStatus } from './outage.ts';
+import type { VmRecord } from './recorded.ts';
 import type { VmObserved } from './vm/observed.ts';
 
 export interface ActionTimeouts {

@@ -1,6 +1,6 @@
 /** What a kind shows of its resources beside a plan: in the outputs of a stack, and as evidence that they match the file. */
 import type { Address } from '../base/address.ts';
-import type { VmRecord } from './machine-record.ts';
+import type { VmRecord } from './recorded.ts';
 
 /** `absent`: not created yet. */
 export type MachineStatus = VmRecord['phase'] | 'absent';

@@ -2,7 +2,7 @@
 import { type Address, parseAddress } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { invariant } from '../base/errors.ts';
-import { inheriting } from '../kinds/rule.ts';
+import { inheriting } from '../kinds/fields/rule.ts';
 import type { ResolvedImage, ResolvedTemplate, ResolvedVm } from '../kinds/stack.ts';
 import { emptyMap, type Located, type LocatedMap, withEntry } from './located.ts';
 import { Findings } from './problems/findings.ts';

@@ -6,9 +6,8 @@
 import { z } from 'zod';
 import { kindOf } from '../base/address.ts';
 import { type FileRecord, fileRecordSchema } from '../kinds/image/record.ts';
-import { type VmRecord, vmPatchSchema } from '../kinds/machine-record.ts';
 import { HOOK_MOMENTS, hookStatus, type OutageRecord, outageStart } from '../kinds/outage.ts';
-import type { StackState } from '../kinds/recorded.ts';
+import { type StackState, type VmRecord, vmPatchSchema } from '../kinds/recorded.ts';
 
 /** Version of the event format. Journals of format 1 are upgraded while they are read: old-journal.ts. */
 export const JOURNAL_FORMAT = 2;

@@ -2,7 +2,7 @@
 
 import { printDuration } from '../../base/values/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
-import { isCreationUnfinished, type VmRecord } from '../../kinds/machine-record.ts';
+import { isCreationUnfinished, type VmRecord } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { type Moment, momentsOf } from '../record/run-moments.ts';
 import type { RunRecord } from '../record/run-record.ts';

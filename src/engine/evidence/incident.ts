@@ -6,7 +6,7 @@
 import { type Diagnostic, factsOf, formatWhere } from '../../base/diagnostics.ts';
 import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
-import type { VmRecord } from '../../kinds/machine-record.ts';
+import type { VmRecord } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { RunRecord } from '../record/run-record.ts';
 import { standings, timeline } from './incident-facts.ts';

@@ -1,8 +1,8 @@
 /** A cluster as plain data, for tests of pure code: one node with two storages, and whatever a test adds. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { Secret } from '../../base/secret.ts';
-import type { VmRecord } from '../../kinds/machine-record.ts';
 import type { ImageSite, Observed, StorageRow, TemplateCandidate } from '../../kinds/observed.ts';
+import type { VmRecord } from '../../kinds/recorded.ts';
 import { machinesOf, type ResolvedStack } from '../../kinds/stack.ts';
 import type { Secrets } from '../../kinds/template/recipe.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';

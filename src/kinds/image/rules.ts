@@ -1,6 +1,6 @@
 /** Rules for images: source, checksum, compression and file name. */
 import { advice, type Hint, setting } from '../../base/hint.ts';
-import type { Complaint, ImageRule } from '../rule.ts';
+import type { Complaint, ImageRule } from '../fields/rule.ts';
 import type { ResolvedImage } from '../stack.ts';
 import {
   acceptableName,

@@ -8,7 +8,7 @@ import { invariant, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/values/units.ts';
 import type { Action, ActionContext, ActionDefinition } from '../action.ts';
-import type { TemplateRecord } from '../machine-record.ts';
+import type { TemplateRecord } from '../recorded.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
 import { findVm, forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from '../vm/actions/safety/look.ts';
 import { runTask } from '../vm/actions/safety/tasks.ts';

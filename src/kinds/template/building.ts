@@ -1,6 +1,6 @@
 /** The steps that build a template, from the start or from where an earlier run stopped. Pure. */
 
-import type { TemplateRecord } from '../machine-record.ts';
+import type { TemplateRecord } from '../recorded.ts';
 import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
 import type { DesiredConfig } from '../vm/config/desired.ts';

@@ -12,9 +12,8 @@ import {
 } from '../../engine/testing/cluster.ts';
 import { PlannedIds } from '../ids.ts';
 import type { Findings } from '../kind.ts';
-import type { VmRecord } from '../machine-record.ts';
 import type { GuestRow, Observed, ObservedVm } from '../observed.ts';
-import { emptyState } from '../recorded.ts';
+import { emptyState, type VmRecord } from '../recorded.ts';
 import { printOwnership } from '../vm/ownership.ts';
 import { planTemplate } from './plan.ts';
 import { recipeOf } from './recipe.ts';

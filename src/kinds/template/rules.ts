@@ -1,6 +1,6 @@
 /** Rules for templates: what they need to be built, and to boot afterwards. */
 import { advice, setting } from '../../base/hint.ts';
-import type { Complaint, TemplateRule } from '../rule.ts';
+import type { Complaint, TemplateRule } from '../fields/rule.ts';
 import type { ResolvedTemplate } from '../stack.ts';
 import type { DiskFields } from '../vm/fields/disks.ts';
 

@@ -1,6 +1,5 @@
 /** The VMs of a stack as its outputs show them. Pure. */
-import type { VmRecord } from '../machine-record.ts';
-import { type StackState, vmRecordOf } from '../recorded.ts';
+import { type StackState, type VmRecord, vmRecordOf } from '../recorded.ts';
 import type { MachineView } from '../shown.ts';
 import type { ResolvedStack, ResolvedVm } from '../stack.ts';
 import { zonesByNode } from './placement/room.ts';

@@ -1,7 +1,7 @@
 /** How the rules of the kinds are run on a file. */
 
+import { type Complaint, inheriting, type Violation } from '../../kinds/fields/rule.ts';
 import { IMAGE_RULES, unused, volumesAreDistinct } from '../../kinds/image/rules.ts';
-import { type Complaint, inheriting, type Violation } from '../../kinds/rule.ts';
 import { type OutputsSpec, type Positioned, positionOf } from '../../kinds/stack.ts';
 import { TEMPLATE_RULES } from '../../kinds/template/rules.ts';
 import { STACK_RULES, VM_RULES } from '../../kinds/vm/rules/index.ts';

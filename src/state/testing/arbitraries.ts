@@ -1,6 +1,6 @@
 /** Random but valid histories of a run, for the property tests of fold, journal and state file. */
 import fc from 'fast-check';
-import type { VmRecord } from '../../kinds/machine-record.ts';
+import type { VmRecord } from '../../kinds/recorded.ts';
 import { JOURNAL_FORMAT, openSteps, type RunEvent, type VmPatch } from '../events.ts';
 
 export const ADDRESSES = ['vm.web', 'vm.worker[1]', 'vm.worker[2]', 'vm.gpu["0000:01:00"]'] as const;

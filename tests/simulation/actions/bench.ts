@@ -11,7 +11,7 @@ import { Secret } from '../../../src/base/secret.ts';
 import type { ActionContext, ActionTimeouts, LastObserved, OpenAct } from '../../../src/kinds/action.ts';
 import { GuestSigns } from '../../../src/kinds/guest-signs.ts';
 import { IdReservations } from '../../../src/kinds/ids.ts';
-import type { VmRecord } from '../../../src/kinds/machine-record.ts';
+import type { VmRecord } from '../../../src/kinds/recorded.ts';
 import { VM_ACTIONS } from '../../../src/kinds/vm/actions/index.ts';
 import type { DesiredDisk, DesiredKey } from '../../../src/kinds/vm/config/desired.ts';
 import { type PackedEntry, packDesired } from '../../../src/kinds/vm/config/packed.ts';

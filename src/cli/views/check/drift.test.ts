@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { vmRecordSchema } from '../../../kinds/machine-record.ts';
 import type { Observed } from '../../../kinds/observed.ts';
-import { emptyState } from '../../../kinds/recorded.ts';
+import { emptyState, vmRecordSchema } from '../../../kinds/recorded.ts';
 import { driftsOf } from '../../commands/check/drift.ts';
 import { address, change, planOf } from '../../testing/plans.ts';
 import { plainPaint } from '../text/paint.ts';

@@ -1,7 +1,6 @@
 /** Small stacks and their state, for tests of outputs. */
 import { vmAddress } from '../../../base/address.ts';
-import type { VmRecord } from '../../../kinds/machine-record.ts';
-import { emptyState, type StackState } from '../../../kinds/recorded.ts';
+import { emptyState, type StackState, type VmRecord } from '../../../kinds/recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../../kinds/stack.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../../../kinds/vm/fields/index.ts';
 

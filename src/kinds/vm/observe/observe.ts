@@ -9,7 +9,6 @@ import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import { PlannedIds } from '../../ids.ts';
 import type { ObserveContext } from '../../kind.ts';
-import type { VmRecord } from '../../machine-record.ts';
 import {
   type CpuModels,
   type GuestRow,
@@ -21,7 +20,7 @@ import {
   type TemplateCandidate,
   templateKey,
 } from '../../observed.ts';
-import type { StackState } from '../../recorded.ts';
+import type { StackState, VmRecord } from '../../recorded.ts';
 import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../stack.ts';
 import { outdatedTemplates, type Secrets } from '../../template/recipe.ts';
 import { observeLocks } from '../lock.ts';

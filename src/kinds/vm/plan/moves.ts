@@ -1,7 +1,6 @@
 /** VMs whose address changed because their group was renamed (`formerly`). Pure. */
 import { type Address, keptAddress, replacedAddress } from '../../../base/address.ts';
-import type { VmRecord } from '../../machine-record.ts';
-import type { StackState } from '../../recorded.ts';
+import type { StackState, VmRecord } from '../../recorded.ts';
 import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 
 /** The address under which the state still has this VM, if its group was renamed since. */

@@ -2,8 +2,8 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Findings } from '../../kind.ts';
-import type { VmRecord } from '../../machine-record.ts';
 import type { ObservedVm } from '../../observed.ts';
+import type { VmRecord } from '../../recorded.ts';
 import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import { planCreation } from './creation.ts';

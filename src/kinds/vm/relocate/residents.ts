@@ -4,7 +4,7 @@ import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import type { RelocateContext } from '../../kind.ts';
-import type { VmRecord } from '../../machine-record.ts';
+import type { VmRecord } from '../../recorded.ts';
 import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { propertyOf } from '../config/parts.ts';
 import { diffVm } from '../diff/diff.ts';

@@ -1,6 +1,6 @@
 /** Fields that exclude each other, or that need another one. */
 
-import type { Violation, VmRule } from '../../rule.ts';
+import type { Violation, VmRule } from '../../fields/rule.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { rowsOfDiskOption } from '../fields/rows.ts';
 

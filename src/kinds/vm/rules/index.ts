@@ -1,6 +1,6 @@
 /** All rules about VMs, each alone or compared with the others. */
 
-import type { StackRule, Violation, VmRule } from '../../rule.ts';
+import type { StackRule, Violation, VmRule } from '../../fields/rule.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import {
   cloudInitNeedsDrive,

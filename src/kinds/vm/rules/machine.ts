@@ -3,7 +3,7 @@
 import { advice, setting } from '../../../base/hint.ts';
 import { didYouMean } from '../../../base/text/closest.ts';
 import { printByteSize } from '../../../base/values/units.ts';
-import { slotsThatStay, type Violation, type VmRule } from '../../rule.ts';
+import { slotsThatStay, type Violation, type VmRule } from '../../fields/rule.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { configKeys, isModelledKey, rowsOfKey } from '../fields/rows.ts';

@@ -1,7 +1,7 @@
 /** Rules for the virtual board and the layout of memory: what Proxmox would refuse, or would find out when the VM starts. */
 import { advice, setting } from '../../../base/hint.ts';
 import { printByteSize } from '../../../base/values/units.ts';
-import type { Violation, VmRule } from '../../rule.ts';
+import type { Violation, VmRule } from '../../fields/rule.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { mergedText } from '../diff/merge.ts';

@@ -1,7 +1,7 @@
 /** The snapshot that an apply takes before it changes a running VM, and the older ones that it then deletes. Pure. */
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Findings } from '../../kind.ts';
-import type { VmRecord } from '../../machine-record.ts';
+import type { VmRecord } from '../../recorded.ts';
 import { whereOf } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import type { VmFields } from '../fields/index.ts';

@@ -1,9 +1,9 @@
 /** What is recorded for an existing VM (its identity, and the fields of the file that match it), and its ownership line. */
 import type { Address } from '../../../base/address.ts';
 import type { Difference } from '../../change.ts';
-import type { VmRecord } from '../../machine-record.ts';
 import type { Observed } from '../../observed.ts';
 import { type ObservedPci, pciMappingsFor } from '../../pci-mapping/plan.ts';
+import type { VmRecord } from '../../recorded.ts';
 import { bareVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig } from '../config/desired.ts';

@@ -6,7 +6,7 @@
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
-import type { VmRecord } from '../../../kinds/machine-record.ts';
+import type { VmRecord } from '../../../kinds/recorded.ts';
 import { finalFields } from '../../../kinds/template/building.ts';
 import { retiredAddress } from '../../../kinds/template/versions.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';

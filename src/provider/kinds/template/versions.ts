@@ -6,8 +6,7 @@
 import { z } from 'zod';
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { appliedSchema, type VmRecord } from '../../../kinds/machine-record.ts';
-import type { StackState } from '../../../kinds/recorded.ts';
+import { appliedSchema, type StackState, type VmRecord } from '../../../kinds/recorded.ts';
 import type { ResolvedTemplate } from '../../../kinds/stack.ts';
 import { retiredAddress } from '../../../kinds/template/versions.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';

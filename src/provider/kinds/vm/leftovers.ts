@@ -10,10 +10,9 @@
 import { orCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { PlanResult } from '../../../engine/index.ts';
-import type { VmRecord } from '../../../kinds/machine-record.ts';
+import type { VmRecord } from '../../../kinds/recorded.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
-import type { VmObserved } from '../../../kinds/vm/observed.ts';
-import { readVm } from '../../../kinds/vm/observed.ts';
+import { readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership } from '../../../kinds/vm/ownership.ts';
 import { staticAddresses } from '../../../kinds/vm/ready/checks.ts';
 import { isNotFound, type Pve, parseUpid, type Upid } from '../../../pve/index.ts';

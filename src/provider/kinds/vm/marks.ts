@@ -9,7 +9,7 @@ import type { DesiredOwnership, PackedEntry } from '../../../kinds/vm/config/pac
 import { sameVm } from '../../../kinds/vm/identity.ts';
 import { readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../../kinds/vm/ownership.ts';
-import type { VmRecord } from '../../../kinds/machine-record.ts';
+import type { VmRecord } from '../../../kinds/recorded.ts';
 import { ipsOfSeed } from '../../../kinds/vm/seed/addresses.ts';
 import { vmStep } from '../../../kinds/vm/steps.ts';
 import { isNotFound } from '../../../pve/index.ts';

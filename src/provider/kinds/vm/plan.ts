@@ -5,8 +5,8 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Observed, Plan, PlanResult } from '../../../engine/index.ts';
-import type { VmRecord } from '../../../kinds/machine-record.ts';
 import type { Neighbours } from '../../../kinds/observed.ts';
+import type { VmRecord } from '../../../kinds/recorded.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Instant } from '../../../base/clock.ts';
-import { appliedSchema, type VmRecord, vmPatchSchema } from '../../../kinds/machine-record.ts';
+import { appliedSchema, type VmRecord, vmPatchSchema } from '../../../kinds/recorded.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { parseUpid, type Upid } from '../../../pve/index.ts';

@@ -2,7 +2,7 @@
  * `proxwright_vm`. The ownership line of a VM says "incomplete" until everything is done, readiness included. A create that
  * fails leaves that mark and returns no state, so the host asks for the VM again and the next create resumes there.
  */
-import type { VmRecord } from '../../../kinds/machine-record.ts';
+import type { VmRecord } from '../../../kinds/recorded.ts';
 import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { macsOf } from '../../../kinds/vm/config/parts.ts';
 import { effectiveValues, readVm } from '../../../kinds/vm/observed.ts';

@@ -9,7 +9,7 @@ import { invariant, isCanceled, ProxwrightError } from '../../../../base/errors.
 import type { Secret } from '../../../../base/secret.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import type { Action, ActionContext } from '../../../action.ts';
-import type { SeedFile } from '../../../machine-record.ts';
+import type { SeedFile } from '../../../recorded.ts';
 import { drivesOf } from '../../config/disks.ts';
 import { macsOf } from '../../config/parts.ts';
 import type { VmObserved } from '../../observed.ts';

@@ -5,7 +5,7 @@ import { advice, command, setting } from '../../../../base/hint.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { fromWireBoolean } from '../../../../pve/index.ts';
 import type { Action, ActionContext } from '../../../action.ts';
-import { isCreationUnfinished } from '../../../machine-record.ts';
+import { isCreationUnfinished } from '../../../recorded.ts';
 import { drivesOf, volumesOf } from '../../config/disks.ts';
 import { vmName } from '../../identity.ts';
 import type { VmObserved } from '../../observed.ts';

@@ -12,7 +12,7 @@ import { printDuration } from '../../../../base/values/units.ts';
 import { type FormParams, isNotExecuted, isOutcomeUnknown, type Upid } from '../../../../pve/index.ts';
 import type { Action, ActionContext } from '../../../action.ts';
 import { foreign } from '../../../foreign.ts';
-import type { VmRecord } from '../../../machine-record.ts';
+import type { VmRecord } from '../../../recorded.ts';
 import { unpackDesired } from '../../config/packed.ts';
 import { macsOf } from '../../config/parts.ts';
 import { creationValues } from '../../config/writes.ts';

@@ -6,7 +6,7 @@ import { invariant, ProxwrightError, toDiagnostic } from '../../../../base/error
 import { Attempts, RETRIES } from '../../../../base/retry.ts';
 import { type CallOptions, isNotFound } from '../../../../pve/index.ts';
 import type { ActionContext } from '../../../action.ts';
-import type { VmRecord } from '../../../machine-record.ts';
+import type { VmRecord } from '../../../recorded.ts';
 import { notOurs, sameVm, vmName } from '../../identity.ts';
 import { observedOf, type VmObserved } from '../../observed.ts';
 import { whileTaskLocks } from './locked.ts';

@@ -1,8 +1,8 @@
 /** The MAC addresses that a replacement keeps. Pure. */
 
-import type { VmRecord } from '../../../machine-record.ts';
 import type { ObservedVm } from '../../../observed.ts';
 import type { OutageRecord } from '../../../outage.ts';
+import type { VmRecord } from '../../../recorded.ts';
 import { macsOf } from '../../config/parts.ts';
 import { effectiveValues } from '../../observed.ts';
 

@@ -2,10 +2,10 @@
  * A rule is a requirement on VMs, templates or images that the types of their fields cannot express. Each rule is written
  * once, in its file.
  */
-import { kindOf } from '../base/address.ts';
-import type { Severity } from '../base/diagnostics.ts';
-import type { Hint } from '../base/hint.ts';
-import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from './stack.ts';
+import { kindOf } from '../../base/address.ts';
+import type { Severity } from '../../base/diagnostics.ts';
+import type { Hint } from '../../base/hint.ts';
+import type { OutputsSpec, ResolvedImage, ResolvedTemplate, ResolvedVm } from '../stack.ts';
 
 /** A problem with an object that is clear from the context. */
 export interface Complaint {
