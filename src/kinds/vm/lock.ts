@@ -7,9 +7,6 @@ import type { Where } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { nodeCommand, removeRemains } from '../../base/text/node-command.ts';
 import { isNotFound, type Pve, type Upid } from '../../pve/index.ts';
-import type { Observed } from '../observed.ts';
-import type { StackState } from '../recorded.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm } from '../stack.ts';
 import { vmName } from './identity.ts';
 import { isHalfMade, readVm, type VmObserved } from './observed.ts';
 
@@ -211,15 +208,4 @@ export function halfMadeText(held: HeldLock): string {
   const { holder, lock } = held;
   const by = holder.kind === 'task' ? ` by ${taskName(holder.task)}` : '';
   return `${vmName(held)} is locked (${lock})${by}${HALF_MADE}.`;
-}
-
-/**
- * Machines that an unfinished run was creating. Only apply finds out how they ended, so a command that only reads leaves
- * them out of its plan. A lock that no task holds is known now, and the plan refuses it by name.
- */
-export function unfinishedMachines(stack: ResolvedStack, state: StackState, observed: Observed): ResolvedVm[] {
-  return machinesOf(stack).filter(({ address }) => {
-    const recorded = state.vms[address];
-    return recorded?.phase === 'creating' && !isStuck(observed.locks.get(recorded.vmid));
-  });
 }
