@@ -24,24 +24,29 @@ export function addressOf(kind: AddressKind, name: string, key?: number | string
   return `${kind}.${name}${suffix}` as Address;
 }
 
+/** The same name with another beginning, if it has this one. */
+function withBeginning(address: Address, before: RegExp, after: string): Address {
+  return address.replace(before, after) as Address;
+}
+
 /** `kept.web` of `vm.web`: what holds its kept disks while it is replaced. */
 export function keptAddress(vm: Address): Address {
-  return vm.replace(/^vm\./, 'kept.') as Address; // the same name with another beginning
+  return withBeginning(vm, /^vm\./, 'kept.');
 }
 
 /** `vm.web` of `kept.web`. */
 export function keeperOf(kept: Address): Address {
-  return kept.replace(/^kept\./, 'vm.') as Address; // the same name with another beginning
+  return withBeginning(kept, /^kept\./, 'vm.');
 }
 
 /** `replaced.web` of `vm.web`: the old VM of a create-first replacement. */
 export function replacedAddress(vm: Address): Address {
-  return vm.replace(/^vm\./, 'replaced.') as Address; // the same name with another beginning
+  return withBeginning(vm, /^vm\./, 'replaced.');
 }
 
 /** The VM of the file that an address belongs to: `vm.web` of `kept.web` and of `replaced.web`. */
 export function mainAddress(address: Address): Address {
-  return address.replace(/^(?:kept|replaced)\./, 'vm.') as Address; // the same name with another beginning
+  return withBeginning(address, /^(?:kept|replaced)\./, 'vm.');
 }
 
 /** `vm.worker` of `vm.worker[3]`; an address without a key is its own group. */

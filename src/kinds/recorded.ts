@@ -132,6 +132,11 @@ export function emptyState(stack: string): StackState {
   return { version: STATE_VERSION, stack, serial: 0, vms: {}, files: {} };
 }
 
+/** All of them. The keys of a state are addresses. */
+export function recordedMachines({ vms }: Pick<StackState, 'vms'>): [Address, VmRecord][] {
+  return Object.entries(vms) as [Address, VmRecord][];
+}
+
 export function vmRecordOf(state: StackState, address: Address): VmRecord | undefined {
   return state.vms[address];
 }

@@ -13,7 +13,7 @@ import { explainUnseen } from '../../engine/privileges/unseen.ts';
 import type { PlanOptions } from '../../engine/session.ts';
 import { type Change, isEmpty, type Plan, UNDETAILED } from '../../kinds/change.ts';
 import type { Observed } from '../../kinds/observed.ts';
-import type { StackState } from '../../kinds/recorded.ts';
+import { recordedMachines, type StackState } from '../../kinds/recorded.ts';
 import { unfinishedMachines } from '../../kinds/registry.ts';
 import { machinesOf } from '../../kinds/stack.ts';
 import type { Pve } from '../../pve/index.ts';
@@ -143,7 +143,7 @@ export function checkPlanning(
   state: StackState,
 ): void {
   const named = [...machinesOf(stack), ...stack.images].map(({ address }) => address);
-  const addresses = [...named, ...(Object.keys(state.vms) as Address[])]; // the keys of the state are addresses
+  const addresses = [...named, ...recordedMachines(state).map(([address]) => address)];
   checkSelectors('--only', only, addresses);
   checkSelectors('--replace', replace, addresses);
   checkSelectors('--hook-again', hooks.again ?? [], addresses);

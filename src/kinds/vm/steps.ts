@@ -286,11 +286,20 @@ export function vmStep<Name extends VmActionName>(
   return makeStep(address, action, STAGE_OF[action], input, options);
 }
 
-/** By address: a recomputed plan must not choose other nodes because the room changed meanwhile. */
+/** Whether it is a step of this action, which then has the input of it. */
+export function isVmStep<Name extends VmActionName>(step: Step, action: Name): step is Step<Name, VmInputs[Name]> {
+  return step.action === action;
+}
+
+/** The steps of one action, each with the input of it. */
+export function vmSteps<Name extends VmActionName>(
+  steps: readonly Step[],
+  action: Name,
+): readonly Step<Name, VmInputs[Name]>[] {
+  return steps.filter((step) => isVmStep(step, action));
+}
+
+/** By address: a plan that is made again must not choose other nodes because the room changed meanwhile. */
 export function chosenNodes(steps: readonly Step[]): Record<string, string> {
-  return Object.fromEntries(
-    steps.flatMap(({ action, address, input }) =>
-      action === 'vm.reserve' ? [[address, (input as ReserveInput).node] as const] : [],
-    ),
-  );
+  return Object.fromEntries(vmSteps(steps, 'vm.reserve').map(({ address, input }) => [address, input.node]));
 }

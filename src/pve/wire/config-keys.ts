@@ -4,7 +4,7 @@
  * src/PVE/QemuServer.pm.
  */
 
-import { ProxwrightError } from '../../base/errors.ts';
+import { invariant, ProxwrightError } from '../../base/errors.ts';
 import * as formats from './formats.ts';
 import type { PropertyFormat } from './property-string.ts';
 import { byCodeUnit, canonicalDecimal, fromWireBoolean, toWireBoolean } from './scalars.ts';
@@ -149,6 +149,13 @@ export function describeConfigKey(key: string): ConfigKey | undefined {
   const match = /^(.*?)(0|[1-9]\d*)$/.exec(key);
   const numbered = NUMBERED.get(match?.[1] ?? '');
   return numbered && Number(match?.[2]) < (numbered.count ?? 0) ? numbered : undefined;
+}
+
+/** Of a key that is known to have a format. */
+export function requiredFormat(key: string): PropertyFormat {
+  const format = formatOfKey(key);
+  invariant(format, `${key} has no format.`);
+  return format;
 }
 
 export function formatOfKey(key: string): PropertyFormat | undefined {

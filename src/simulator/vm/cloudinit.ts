@@ -3,7 +3,7 @@
  * the image on the storage; and the section of the configuration that holds what the drive does not contain yet.
  */
 import { createHash } from 'node:crypto';
-import { formatOfKey, type PropertyFormat, parseProperty, percentDecode, splitProperty } from '../../pve/wire/index.ts';
+import { parseProperty, percentDecode, requiredFormat, splitProperty } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
 import { allocateVolume } from '../storage/allocate.ts';
@@ -125,7 +125,7 @@ function interfacesOf(config: Config): Interface[] {
   return interfaces;
 }
 
-const IPCONFIG_FORMAT = formatOfKey('ipconfig0') as PropertyFormat; // ipconfig0 is a key of every version
+const IPCONFIG_FORMAT = requiredFormat('ipconfig0');
 
 /** Rule [recorded cloudinit-keys]: a gateway together with DHCP invalidates the whole setting. */
 function parseIpConfig(text: string): AddressConfig {

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { type Random, randomInteger } from '../../base/random.ts';
 import {
   formatOfKey,
-  type PropertyFormat,
   PropertyValue,
   parseProperty,
   percentDecode,
   printProperty,
+  requiredFormat,
 } from '../../pve/wire/index.ts';
 import type { Runtime } from '../core/runtime.ts';
 import { dieFault } from '../http/response.ts';
@@ -79,8 +79,8 @@ function wireFields(blob: Buffer): Buffer[] | undefined {
   return fields;
 }
 
-const MACHINE_FORMAT = formatOfKey('machine') as PropertyFormat; // machine and vga are keys of every version
-const VGA_FORMAT = formatOfKey('vga') as PropertyFormat;
+const MACHINE_FORMAT = requiredFormat('machine');
+const VGA_FORMAT = requiredFormat('vga');
 
 /** Rule [source QS QemuServer/Machine.pm PVE_MACHINE_VERSION]: Proxmox's own revision of a QEMU version, if it has one. */
 const REVISIONS: Readonly<Record<string, number>> = { '4.1': 2, '9.2': 1, '10.0': 1, '11.0': 2 };
@@ -175,7 +175,7 @@ export function assertClipboard(vga: string | undefined): void {
   }
 }
 
-const NIC_FORMAT = formatOfKey('net0') as PropertyFormat; // net0 is a key of every version
+const NIC_FORMAT = requiredFormat('net0');
 
 export function parseNic(text: string): PropertyValue | undefined {
   const parsed = parseProperty(NIC_FORMAT, text);

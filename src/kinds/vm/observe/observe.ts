@@ -20,7 +20,7 @@ import {
   type TemplateCandidate,
   templateKey,
 } from '../../observed.ts';
-import type { StackState, VmRecord } from '../../recorded.ts';
+import { recordedMachines, type StackState, type VmRecord } from '../../recorded.ts';
 import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../stack.ts';
 import { outdatedTemplates, type Secrets } from '../../template/recipe.ts';
 import { observeLocks } from '../lock.ts';
@@ -40,7 +40,7 @@ import { observeDirectories } from './shared-directories.ts';
 /** VMs and templates: a template is a VM until it is converted, and is recorded as one. */
 export async function observeMachines(context: ObserveContext): Promise<Partial<Observed>> {
   const { pve, state, signal, replace, secrets, nodes, guests } = context;
-  const known = Object.entries(state.vms).filter(([, vm]) => vm.phase !== 'creating') as [Address, VmRecord][];
+  const known = recordedMachines(state).filter(([, vm]) => vm.phase !== 'creating');
   const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
   const vms = await readKnown(pve, known, guests, running, signal);
   // An existing VM whose node the plan chose stays where it is.

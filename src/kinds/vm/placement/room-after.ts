@@ -6,7 +6,7 @@ import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { effectiveValues } from '../observed.ts';
 import { baseOf } from '../plan/checks/addresses.ts';
-import type { MigrateInput, StopInput } from '../steps.ts';
+import { isVmStep, vmSteps } from '../steps.ts';
 import { byName } from './ledger.ts';
 import { loadOf } from './load.ts';
 import { nodesWithRoom } from './room.ts';
@@ -68,17 +68,16 @@ function memoryOf(
 
 function runsAfter(steps: readonly Step[], isRunning: boolean): boolean {
   const last = steps.findLast(
-    ({ action, input }) => STARTS.has(action) || (ENDS.has(action) && !(input as StopInput).forNow), // of these actions
+    (step) =>
+      STARTS.has(step.action) || step.action === 'vm.destroy' || (isVmStep(step, 'vm.stop') && !step.input.forNow),
   );
   return last ? STARTS.has(last.action) : isRunning;
 }
 
 const STARTS: ReadonlySet<string> = new Set(['vm.start', 'vm.restart']);
-const ENDS: ReadonlySet<string> = new Set(['vm.stop', 'vm.destroy']);
 
 function targetOf(steps: readonly Step[]): string | undefined {
-  const migrate = steps.find(({ action }) => action === 'vm.migrate');
-  return (migrate?.input as MigrateInput | undefined)?.target; // the input of this action
+  return vmSteps(steps, 'vm.migrate')[0]?.input.target;
 }
 
 function storagesTaken(

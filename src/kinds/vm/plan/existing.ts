@@ -21,7 +21,7 @@ import { effectiveValues, type VmObserved } from '../observed.ts';
 import { findOwnership } from '../ownership.ts';
 import { guarded } from '../snapshot/before-change.ts';
 import { heldDisks } from '../snapshot/obstacles.ts';
-import { type StopInput, vmStep } from '../steps.ts';
+import { isVmStep, vmStep } from '../steps.ts';
 import { checkVm } from './checks/checks.ts';
 import { chained } from './creation.ts';
 import {
@@ -126,8 +126,8 @@ function isClaimAlone([only, ...others]: readonly Difference[], values: Readonly
 const withoutLine = (vm: ResolvedVm): ResolvedVm => ({ ...vm, fields: { ...vm.fields, ownership: 'off' } });
 
 /** In one step, or stopped for a while and started again. */
-const isRestart = ({ action, input }: Step) =>
-  action === 'vm.restart' || (action === 'vm.stop' && (input as StopInput).forNow === true); // the input of its action
+const isRestart = (step: Step) =>
+  step.action === 'vm.restart' || (isVmStep(step, 'vm.stop') && step.input.forNow === true);
 
 const isUnfinished = ({ phase }: VmRecord) => phase !== 'complete';
 

@@ -16,7 +16,7 @@ import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
 import { roomAfter } from '../placement/room-after.ts';
-import { type CloneInput, vmStep } from '../steps.ts';
+import { vmStep, vmSteps } from '../steps.ts';
 import {
   addressConflicts,
   addressHolders,
@@ -203,10 +203,9 @@ function isTemplateRefused(vm: ResolvedVm, { stack, planned }: PlanContext): boo
 }
 
 function usesOf(vm: ResolvedVm, steps: readonly Step[], observed: Observed): string[] {
-  const templates = steps.flatMap(({ action, input }) => {
-    const { source } = action === 'vm.clone' ? (input as CloneInput) : {}; // the input of this action
-    return source?.address === undefined ? [] : [templateToken(source.address)];
-  });
+  const templates = vmSteps(steps, 'vm.clone').flatMap(({ input: { source } }) =>
+    source.address === undefined ? [] : [templateToken(source.address)],
+  );
   return [...mappingsUsed(vm, observed), ...volumesUsed(vm), ...templates, ...vm.after.map(machineToken)];
 }
 

@@ -8,7 +8,7 @@ import { removeRemains } from '../../../base/text/node-command.ts';
 import { type Change, UNDETAILED } from '../../change.ts';
 import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
 import type { ObservedVm } from '../../observed.ts';
-import type { StackState, VmRecord } from '../../recorded.ts';
+import { recordedMachines, type StackState, type VmRecord } from '../../recorded.ts';
 import { machinesOf, type ResolvedStack, type ResolvedVm, waitOrder } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { volumesOf } from '../config/disks.ts';
@@ -160,11 +160,8 @@ function isChosen(address: Address, isSelected: (address: Address) => boolean): 
   return isSelected(address) || isSelected(mainAddress(address));
 }
 
-function recordedOf({ vms }: StackState, prefixes: readonly AddressKind[]): [Address, VmRecord][] {
-  return Object.entries(vms).flatMap(([key, vm]): [Address, VmRecord][] => {
-    const prefix = kindOf(key);
-    return prefix && prefixes.includes(prefix) ? [[key as Address, vm]] : []; // keys of the state are addresses
-  });
+function recordedOf(state: StackState, prefixes: readonly AddressKind[]): [Address, VmRecord][] {
+  return recordedMachines(state).filter(([address]) => prefixes.some((prefix) => prefix === kindOf(address)));
 }
 
 /** Machines that are no longer in the file go first; a VM that others name in `after` goes after them. */

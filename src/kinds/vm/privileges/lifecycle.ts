@@ -6,10 +6,9 @@
 import { type Need, need, on } from '../../privileges/need.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import type { SeedInput } from '../actions/disks/seed.ts';
 import { mergedText } from '../diff/merge.ts';
 import { snapshotPolicy } from '../snapshot/before-change.ts';
-import type { ConfigureInput } from '../steps.ts';
+import { type ConfigureInput, vmSteps } from '../steps.ts';
 import { writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';
 import { desiredValuesOf, type VmForecast } from './forecast.ts';
@@ -27,10 +26,7 @@ export interface LaterInput {
 export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterInput, deps: StepContext): Need[] {
   const running: VmForecast = { ...forecast, vm: { ...forecast.vm, running: true } };
   return [
-    ...steps.flatMap((step) =>
-      // Each step carries the input of its action.
-      step.action === 'vm.configure' ? changeNeeds(step.input as ConfigureInput, running, deps) : [],
-    ),
+    ...vmSteps(steps, 'vm.configure').flatMap(({ input }) => changeNeeds(input, running, deps)),
     ...Object.entries(fields.disks ?? {}).flatMap(([slot, { size, remove }]) =>
       size === undefined || remove ? [] : growthNeeds(slot, running.vm.current.get(slot), running.paths),
     ),
@@ -44,11 +40,9 @@ export function laterNeeds({ vm: { fields }, steps, forecast, canMove }: LaterIn
 
 /** Without it apply and destroy still work, but leave cloud-init files behind and report them. */
 function seedNeeds(steps: readonly Step[]): Need[] {
-  return steps.flatMap((step) => {
-    if (step.action !== 'vm.seed') return [];
-    const { storage, fields } = step.input as SeedInput; // the input of this action
-    return [need('Datastore.Allocate', on(`/storage/${storage}`), { field: `cloud_init.${fields.own[0]}` })];
-  });
+  return vmSteps(steps, 'vm.seed').map(({ input: { storage, fields } }) =>
+    need('Datastore.Allocate', on(`/storage/${storage}`), { field: `cloud_init.${fields.own[0]}` }),
+  );
 }
 
 /** As if every desired value were written again. */

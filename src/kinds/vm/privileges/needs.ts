@@ -11,7 +11,7 @@ import { machinesOf, type ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { TEMPLATE_PRIVILEGES } from '../../template/privileges.ts';
 import { isTemplateStep } from '../../template/steps.ts';
-import type { ReserveInput, VmActionName } from '../steps.ts';
+import { type ReserveInput, type VmActionName, vmSteps } from '../steps.ts';
 import { fieldFinder } from './field-finder.ts';
 import { emptyVm, type VmForecast } from './forecast.ts';
 import { laterNeeds } from './lifecycle.ts';
@@ -89,10 +89,10 @@ function followMachine(journey: Journey): StepNeeds[] {
 function firstForecast({ address, steps, change, vm, observed, ids }: Journey): VmForecast {
   const found = observed.vms.get(address);
   const node = vm?.fields.node ?? change?.node ?? '';
-  const [reserve] = steps.filter(({ action }) => action === 'vm.reserve');
+  const [reserve] = vmSteps(steps, 'vm.reserve');
   const isNew = reserve !== undefined && !steps.some(({ action }) => action === 'vm.destroy');
   if (isNew) {
-    const vmid = ids.choose(reserve.input as ReserveInput); // the input of its action
+    const vmid = ids.choose(reserve.input);
     return { paths: [vmid === undefined ? ANY_VM : { path: `/vms/${vmid}` }], vm: emptyVm(vmid ?? UNKNOWN_VMID, node) };
   }
   if (found?.kind === 'present') return { paths: [{ path: `/vms/${found.vm.vmid}` }], vm: found.vm };

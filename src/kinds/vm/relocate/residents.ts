@@ -4,7 +4,7 @@ import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import type { RelocateContext } from '../../kind.ts';
-import type { VmRecord } from '../../recorded.ts';
+import { recordedMachines, type VmRecord } from '../../recorded.ts';
 import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { propertyOf } from '../config/parts.ts';
 import { diffVm } from '../diff/diff.ts';
@@ -54,8 +54,7 @@ export function residentsOf(context: RelocateContext): Residents {
   const desired = new Map(known.vms.map((vm) => [vm.address, vm]));
   const residents: Resident[] = [];
   const problems: Diagnostic[] = [];
-  for (const [key, recorded] of Object.entries(state.vms)) {
-    const address = key as Address; // keys of the state are addresses
+  for (const [address, recorded] of recordedMachines(state)) {
     if (kindOf(address) !== 'vm') continue;
     const found = observed.vms.get(address);
     const vm = desired.get(address);

@@ -2,12 +2,14 @@
  * `snapshot create`, `snapshot delete` and `rollback` as plans: which VMs of the stack they concern, what happens to
  * each, and what prevents it. Nothing else: changes in the file wait for an apply. Pure.
  */
+
 import { type Address, kindOf } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { printByteSize } from '../../../base/values/units.ts';
 import { type KindPlan, NOTHING_PLANNED, type ResourcePlan, type SnapshotContext } from '../../kind.ts';
+import { recordedMachines } from '../../recorded.ts';
 import { propertyOf } from '../config/parts.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import { inRolls } from '../plan/roll/roll.ts';
@@ -59,8 +61,7 @@ function subjectsOf({ stack, state, observed, isSelected }: SnapshotContext): Su
   const subjects: Subject[] = [];
   const problems: Diagnostic[] = [];
   const desired = new Map(stack.vms.map((vm) => [vm.address, vm]));
-  for (const [key, recorded] of Object.entries(state.vms)) {
-    const address = key as Address; // keys of the state are addresses
+  for (const [address, recorded] of recordedMachines(state)) {
     if (kindOf(address) !== 'vm' || !isSelected(address)) continue;
     const found = observed.vms.get(address);
     const read = observed.snapshots?.get(address);

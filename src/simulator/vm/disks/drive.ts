@@ -1,11 +1,11 @@
 /** Drives of a VM: their property strings, what they are (disk, CD, cloud-init), and the boot order that lists them. */
 import {
   formatOfKey,
-  type PropertyFormat,
   PropertyValue,
   parseProperty,
   parseSize,
   printProperty,
+  requiredFormat,
   splitProperty,
 } from '../../../pve/wire/index.ts';
 import { splitList } from '../../schema/perl-text.ts';
@@ -66,7 +66,7 @@ export function withOptions(
 }
 
 export function printDrive(drive: Drive): string {
-  const format = formatOfKey(drive.key) as PropertyFormat; // every Drive was parsed with the format of its key
+  const format = requiredFormat(drive.key);
   return printProperty(format, new PropertyValue([['file', drive.file], ...drive.options]));
 }
 

@@ -1,11 +1,5 @@
-/** Changes processors and memory of a running VM, if its `hotplug` key allows it. */
-import {
-  formatOfKey,
-  type PropertyFormat,
-  PropertyValue,
-  parseProperty,
-  printProperty,
-} from '../../../pve/wire/index.ts';
+/** Changing processors and memory of a running VM, where its `hotplug` key allows it. */
+import { formatOfKey, PropertyValue, parseProperty, printProperty, requiredFormat } from '../../../pve/wire/index.ts';
 import { dieFault, paramFault } from '../../http/response.ts';
 import { memoryMiB } from '../machine.ts';
 import { guestHelps, type HotplugJob } from './hotplug-devices.ts';
@@ -118,7 +112,7 @@ function maximumMiB(config: ReadonlyMap<string, string>): number {
 }
 
 function withMemory(text: string | undefined, mebibytes: number): string {
-  const format = formatOfKey('memory') as PropertyFormat; // memory is a key of every version
+  const format = requiredFormat('memory');
   const parsed = parseProperty(format, text ?? '');
   return printProperty(format, (parsed.ok ? parsed.value : new PropertyValue()).with('current', String(mebibytes)));
 }

@@ -5,7 +5,7 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { parseIp, printIp } from '../../../../base/values/ip-address.ts';
 import { counted, inNumber } from '../../../../base/values/units.ts';
 import { type NeighbourName, type Network, type Observed, templateKey } from '../../../observed.ts';
-import type { StackState, VmRecord } from '../../../recorded.ts';
+import { recordedMachines, type StackState, type VmRecord } from '../../../recorded.ts';
 import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { configuredAddresses, networkOfNic } from '../../observe/neighbours.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
@@ -93,8 +93,7 @@ const EVIDENCE = {
 /** Whether two VMs of the file get the same address was checked when the file was read. */
 function ownHolders({ stack, state, observed }: AddressContext): [string, Holder][] {
   const inFile = new Set<string>(stack.vms.map(({ address }) => address));
-  return Object.entries(state.vms).flatMap(([key, recorded]): [string, Holder][] => {
-    const address = key as Address; // the keys of the state are addresses
+  return recordedMachines(state).flatMap(([address, recorded]): [string, Holder][] => {
     const actual = observed.vms.get(address);
     if (inFile.has(address) || actual?.kind === 'gone') return [];
     const values = actual?.kind === 'present' ? effectiveValues(actual.vm) : new Map<string, string>();

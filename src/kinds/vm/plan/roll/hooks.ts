@@ -5,7 +5,7 @@ import type { HookMoment, OutageRecord } from '../../../outage.ts';
 import type { Step } from '../../../step.ts';
 import type { VmFields } from '../../fields/index.ts';
 import { type HookFields, hookTimeoutMs, withHookValues } from '../../fields/lifecycle/hooks.ts';
-import { type HookInput, vmStep } from '../../steps.ts';
+import { type HookInput, vmStep, vmSteps } from '../../steps.ts';
 
 export interface HookedVm {
   readonly address: Address;
@@ -43,16 +43,11 @@ export function hookStep(vm: HookedVm, moment: HookMoment, choice: HookChoice = 
 
 /** For display: with the name of the VM, and other variables as written in the file. */
 export function plannedHooks(steps: readonly Step[], name: string): readonly PlannedHook[] {
-  return steps
-    .filter(({ action }) => action === 'vm.hook')
-    .map(({ input }) => {
-      const { moment, run, timeoutMs, endUnknown, countsAsDone } = input as HookInput; // the input of its action
-      return {
-        moment,
-        run: run.map((argument) => withHookValues(argument, (each) => (each === 'name' ? name : undefined))),
-        timeoutMs,
-        ...(endUnknown && { endUnknown }),
-        ...(countsAsDone && { countsAsDone }),
-      };
-    });
+  return vmSteps(steps, 'vm.hook').map(({ input: { moment, run, timeoutMs, endUnknown, countsAsDone } }) => ({
+    moment,
+    run: run.map((argument) => withHookValues(argument, (each) => (each === 'name' ? name : undefined))),
+    timeoutMs,
+    ...(endUnknown && { endUnknown }),
+    ...(countsAsDone && { countsAsDone }),
+  }));
 }

@@ -1,12 +1,6 @@
 /** POST /nodes/{node}/qemu/{vmid}/clone. */
 import { randomUuid } from '../../../../base/random.ts';
-import {
-  formatOfKey,
-  type PropertyFormat,
-  PropertyValue,
-  parseProperty,
-  printProperty,
-} from '../../../../pve/wire/index.ts';
+import { PropertyValue, parseProperty, printProperty, requiredFormat } from '../../../../pve/wire/index.ts';
 import { addVmToPool } from '../../../access/user-config.ts';
 import type { Call, CallTo, Routes } from '../../../core/call.ts';
 import { type Task, TaskInterrupted, unlessKilled } from '../../../core/tasks.ts';
@@ -177,7 +171,7 @@ async function cleanUp(call: Call, newid: number, created: readonly string[], ta
 function completeConfig(call: Call, request: CloneRequest, plan: ClonePlan): void {
   const { config, source } = plan;
   const { random } = call.runtime;
-  const format = formatOfKey('smbios1') as PropertyFormat; // smbios1 is a key of every version
+  const format = requiredFormat('smbios1');
   const smbios = parseProperty(format, config.get('smbios1') ?? '');
   const value = smbios.ok ? smbios.value : new PropertyValue();
   config.set('smbios1', printProperty(format, value.with('uuid', randomUuid(random))));
