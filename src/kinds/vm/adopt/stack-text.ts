@@ -16,11 +16,10 @@ import {
 } from 'yaml';
 import { type Address, vmAddress } from '../../../base/address.ts';
 import { escapedUnsafe, safeJson, visibleLine, visibleText } from '../../../base/text/safe-text.ts';
-import { type FoundVm, families } from './families.ts';
+import { type FoundVm, families, remarksOn } from './families.ts';
 import { type GroupLines, groupLines, withDefaults } from './group-lines.ts';
 import { inOrder } from './order.ts';
 import { addressesIn, addressRanges, idRanges, idsIn } from './ranges.ts';
-import { remarksOn } from './families.ts';
 import { type Tree, treeOf } from './shared-values.ts';
 
 type Path = readonly (string | number)[];
