@@ -211,7 +211,7 @@ function needsChoice(): ProxwrightError {
   return new ProxwrightError({
     code: 'BAD_VALUE',
     where: { file: 'proxwright adopt' },
-    detail: 'It was not said which VMs to adopt, and there is no terminal to ask on.',
+    detail: 'The command does not say which VMs to adopt, and there is no terminal to ask on.',
     hint: advice`Choose them: ${command('adopt', '--pool', 'POOL')}. Other ways: --tag, --node, --name, --ids, or --all.`,
   });
 }
