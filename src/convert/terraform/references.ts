@@ -249,3 +249,20 @@ function slotOf(
   const { position } = collection.key;
   return /^\d+$/.test(key) ? `"${position}${key}"` : `"${position}\${${key}}"`;
 }
+
+/** A dynamic block's iterator in a `for` expression: `disk.value` → `disk_value`. */
+export function withoutIterator(references: References, iterator: string): References {
+  return {
+    ...references,
+    find: (type, name) => references.find(type, name),
+    problem: (problem) => references.problem(problem),
+    replace: (access) => {
+      const [step] = access.steps;
+      const isIterator = access.of.kind === 'variable' && access.of.name === iterator;
+      if (!isIterator || step?.kind !== 'attribute' || !['key', 'value'].includes(step.name)) {
+        return references.replace?.(access);
+      }
+      return { start: access.start, end: step.end, text: `${iterator}_${step.name}` };
+    },
+  };
+}

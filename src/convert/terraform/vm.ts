@@ -7,7 +7,7 @@ import { joined } from './comments.ts';
 import { commentedOut, keptBlock, type VmContext, type Walk } from './context.ts';
 import { type Setting, type Settings, settingsOf, settingsOfObject } from './fields.ts';
 import { lifecycleLines } from './lifecycle.ts';
-import { type References, rewritten } from './references.ts';
+import { type References, rewritten, withoutIterator } from './references.ts';
 import { special } from './special-values.ts';
 import { type Around, NOTHING_AROUND, TargetObject, valueLines } from './target.ts';
 import { convertValue, literalText, operand as operandText, type SourceValue } from './values.ts';
@@ -386,21 +386,4 @@ function isIncluded(name: string, settings: readonly Setting[], rows: readonly R
   const row = rows.find((each): each is AttributeRow => !isBlockRow(each) && each.from === name);
   const other = row?.includedIn && settings.find((each) => each.name === row.includedIn)?.value;
   return other !== undefined && other !== '' && other.kind === 'literal' && other.value === true;
-}
-
-/** A dynamic block's iterator in a `for` expression: `disk.value` → `disk_value`. */
-function withoutIterator(references: References, iterator: string): References {
-  return {
-    ...references,
-    find: (type, name) => references.find(type, name),
-    problem: (problem) => references.problem(problem),
-    replace: (access) => {
-      const [step] = access.steps;
-      const isIterator = access.of.kind === 'variable' && access.of.name === iterator;
-      if (!isIterator || step?.kind !== 'attribute' || !['key', 'value'].includes(step.name)) {
-        return references.replace?.(access);
-      }
-      return { start: access.start, end: step.end, text: `${iterator}_${step.name}` };
-    },
-  };
 }
