@@ -68,7 +68,9 @@ export async function runStep(
   const { id, address, action } = step;
   const { memory } = run;
   const begins = step.begins && { outage: step.begins };
-  await memory.record({ event: 'stepStarted', step: id, address, action, ...begins });
+  const timeoutMs = definitionOf(step).waitsUpTo?.(step.input as never); // each step carries the input of its action
+  const bound = timeoutMs !== undefined && { timeoutMs };
+  await memory.record({ event: 'stepStarted', step: id, address, action, ...begins, ...bound });
   try {
     await definitionOf(step).run(stepContext(run, step, own), step.input as never); // each step carries the input of its action
   } catch (error) {
@@ -135,7 +137,7 @@ export function stepContext(
       const change = vm && { patch: patch(vm) };
       await memory.record({ event: 'intended', step: step.id, intent: toJson(intent), ...change });
     },
-    attach: (upid) => memory.record({ event: 'taskAttached', step: step.id, upid }),
+    attach: (upid, timeoutMs) => memory.record({ event: 'taskAttached', step: step.id, upid, timeoutMs }),
     file: (key) => memory.state.files[key],
     learnFile: (key, file) =>
       memory.record({ event: 'learnedFile', step: step.id, patch: { key, file: toJson(file) } }),
@@ -164,6 +166,7 @@ export function stepContext(
           signal: own.signal,
           subject,
           onPause: ({ text, ms, error }) => {
+            memory.tell({ address: step.address, text: text.slice(`${subject}: `.length), percent: undefined });
             const { serverSaid: said } = factsOf(error.diagnostic);
             const wait = { ms, code: error.code, ...(said !== undefined && { said: firstLine(said) }) };
             // A wait for another client's lock belongs into the journal: reports about the run show it. If the write

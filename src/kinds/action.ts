@@ -70,8 +70,8 @@ export interface ActionContext {
   beside(address: Address): ActionContext;
   /** Journals what is about to be requested, before the request is sent. */
   intend(intent: Readonly<Record<string, unknown>>, recorded?: Partial<VmRecord>): Promise<void>;
-  /** Journals the task that the action is about to wait for. */
-  attach(upid: Upid): Promise<void>;
+  /** Journals the task that the action is about to wait for, and for how long at most. */
+  attach(upid: Upid, timeoutMs: number): Promise<void>;
   /** Records a fact about the VM. */
   learn(recorded: Partial<VmRecord>): Promise<void>;
   /** Removes this resource from the state: it no longer exists. */
@@ -96,7 +96,7 @@ export interface ActionContext {
     readonly status: HookStatus;
     readonly output?: string | undefined;
   }): Promise<void>;
-  /** Progress for the terminal. */
+  /** Progress for the terminal. The text of a wait says how long it lasts at most. */
   progress(text: string, percent?: number): void;
 }
 
@@ -162,6 +162,8 @@ export interface ActionDefinition<Input, Context = ActionContext> {
    */
   readonly settle?: (context: Context, open: OpenAct) => Promise<Settled>;
   readonly occupies?: (input: Input) => Occupancy;
+  /** For a step that only waits: how long at most. */
+  readonly waitsUpTo?: (input: Input) => number;
   /** Verbs of a plan, by the kind of change, if this action uses others than its resource kind. */
   readonly verbs?: Partial<Record<ChangeKind, string>>;
   /** A line of a plan about what the step does beyond the fields. */

@@ -27,7 +27,7 @@ const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: 
     may: { patch: { address: 'vm.web', vm: { vmid: 401 } } },
   },
   { must: { event: 'moved', at, step, from: 'vm.old', to: 'vm.web' }, may: { vmid: 101 } },
-  { must: { event: 'taskAttached', at, step, upid: 'UPID:pve1:…' } },
+  { must: { event: 'taskAttached', at, step, upid: 'UPID:pve1:…' }, may: { timeoutMs: 300_000 } },
   { must: { event: 'learned', at, step, patch: { address: 'vm.web', vm: null } } },
   { must: { event: 'learnedFile', at, step, patch: { key: 'pve1/a', file } } },
   { must: { event: 'stepDone', at, step }, may: { endsOutageOf: 'vm.web' } },
@@ -56,7 +56,7 @@ describe.each(cases)('%s', (_, smallest, largest) => {
   });
 
   it.each(Object.keys(largest))('is rejected if its %s has another type', (key) => {
-    const other = key === 'vmid' ? 'five' : 5;
+    const other = key === 'vmid' || key === 'timeoutMs' ? 'five' : 5;
     expect(isEvent({ ...largest, [key]: other })).toBe(key === 'intent');
   });
 

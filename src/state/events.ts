@@ -82,11 +82,20 @@ export const eventSchema = z.lazy(() =>
       action: z.string(),
       /** From here on, this run makes the resource unavailable. */
       outage: outageStart.optional(),
+      /** For a step that only waits: how long at most. */
+      timeoutMs: z.number().optional(),
       requests,
     }),
     /** What a step is about to request, so that a later run can find out whether it happened. */
     z.strictObject({ event: z.literal('intended'), at, step: z.string(), intent: z.json(), patch: vmPatch.optional() }),
-    z.strictObject({ event: z.literal('taskAttached'), at, step: z.string(), upid: z.string() }),
+    z.strictObject({
+      event: z.literal('taskAttached'),
+      at,
+      step: z.string(),
+      upid: z.string(),
+      /** How long the step waits for it at most. */
+      timeoutMs: z.number().optional(),
+    }),
     z.strictObject({ event: z.literal('learned'), at, step: z.string(), patch: vmPatch }),
     /** Moves the record of one address to another, in one event: a crash leaves no second copy. */
     z.strictObject({

@@ -62,3 +62,8 @@ export function counted(number: number | bigint, one: string, several = `${one}s
 export function inNumber(number: number | bigint, one: string, several: string): string {
   return Number(number) === 1 ? one : several;
 }
+
+/** A wait and its bound: `clone, up to 30m 0s`. */
+export function upTo(what: string, ms: number): string {
+  return `${what}, up to ${printDuration(ms)}`;
+}

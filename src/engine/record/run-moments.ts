@@ -1,5 +1,5 @@
 /** The timeline of a run: each step and note, in order. Pure. */
-import { counted, printDuration } from '../../base/values/units.ts';
+import { counted, printDuration, upTo } from '../../base/values/units.ts';
 import { firstLine } from '../evidence/text.ts';
 import type { RunRecord, StepRecord } from './run-record.ts';
 
@@ -33,15 +33,21 @@ export function momentsOf(run: RunRecord): Moment[] {
 }
 
 function momentsOfStep(step: StepRecord): Moment[] {
-  const { address, startedAt, endedAt, durationMs, outcome, problem, tasks } = step;
+  const { address, startedAt, endedAt, durationMs, outcome, problem, tasks, timeoutMs } = step;
   const name = nameOfStep(step);
   const after = durationMs === undefined ? '' : ` after ${printDuration(durationMs)}`;
   const end = problem
     ? `**${name} failed${after}:** ${problem.code}: ${firstLine(problem.detail)}`
     : `${name} done${after}`;
   return [
-    { at: startedAt, address, what: `${name} starts` },
-    ...tasks.map(({ upid, at }) => ({ at, address, what: `waits for task ${upid}` })),
+    { at: startedAt, address, what: `${name} starts${atMost(timeoutMs)}` },
+    ...tasks.map((task) => ({
+      at: task.at,
+      address,
+      what: `waits for task ${task.upid}${atMost(task.timeoutMs)}`,
+    })),
     ...(endedAt === undefined || outcome === 'open' ? [] : [{ at: endedAt, address, what: end }]),
   ];
 }
+
+const atMost = (timeoutMs: number | undefined) => (timeoutMs === undefined ? '' : upTo('', timeoutMs));

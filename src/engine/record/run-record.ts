@@ -28,7 +28,9 @@ export interface StepRecord {
   readonly outcome: 'done' | 'failed' | 'open';
   readonly problem?: { readonly code: string; readonly detail: string };
   /** Tasks it waited for. */
-  readonly tasks: readonly { readonly upid: string; readonly at: string }[];
+  readonly tasks: readonly { readonly upid: string; readonly at: string; readonly timeoutMs?: number }[];
+  /** If it only waits: how long at most. Journals of earlier versions do not say. */
+  readonly timeoutMs?: number;
 }
 
 export interface ResourceRecord {
@@ -150,8 +152,9 @@ export class RunFold {
         this.#start(event);
         break;
       case 'taskAttached': {
-        const { upid, at } = event;
-        this.#change(event.step, ({ tasks }) => ({ tasks: [...tasks, { upid, at }] }));
+        const { upid, at, timeoutMs } = event;
+        const task = { upid, at, ...(timeoutMs !== undefined && { timeoutMs }) };
+        this.#change(event.step, ({ tasks }) => ({ tasks: [...tasks, task] }));
         break;
       }
       case 'stepDone':
@@ -256,7 +259,7 @@ export class RunFold {
     return fresh;
   }
 
-  #start({ step, address, action, at }: Extract<RunEvent, { event: 'stepStarted' }>): void {
+  #start({ step, address, action, at, timeoutMs }: Extract<RunEvent, { event: 'stepStarted' }>): void {
     this.#steps.set(step, {
       step,
       address,
@@ -266,6 +269,7 @@ export class RunFold {
       durationMs: undefined,
       outcome: 'open',
       tasks: [],
+      ...(timeoutMs !== undefined && { timeoutMs }),
     });
     const resource = this.#resource(address);
     if (!resource.steps.includes(step)) resource.steps.push(step);

@@ -7,7 +7,7 @@ import type { Address } from '../../base/address.ts';
 import { hasCode, ProxwrightError } from '../../base/errors.ts';
 import { Attempts, RETRIES } from '../../base/retry.ts';
 import { nodeCommand } from '../../base/text/node-command.ts';
-import { printDuration } from '../../base/values/units.ts';
+import { printDuration, upTo } from '../../base/values/units.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { foreign } from '../foreign.ts';
@@ -32,7 +32,7 @@ export const keepRule: Action<KeepRuleInput> = async (context, input) => {
       return await inRounds(context, 'keep the HA rule', () => keepOnce(context, input));
     } catch (error) {
       const isAgain = await attempts.again(error, (pauseMs) => {
-        context.progress('waiting for the HA manager to start');
+        context.progress(upTo('waiting for the HA manager to start', RETRIES.haManager.budgetMs));
         context.log.log('info', `${context.address}: not accepted yet, trying again in ${printDuration(pauseMs)}`);
       });
       if (!isAgain) throw error;

@@ -176,7 +176,12 @@ const retireTemplate: Action<RetireInput> = async (context, { former, name }) =>
 
 export const TEMPLATE_ACTIONS: { readonly [Name in TemplateActionName]: ActionDefinition<TemplateInputs[Name]> } = {
   'template.set-aside': { label: 'prepare', run: setAside },
-  'template.install': { label: 'install', run: installTemplate, settle: settleChange },
+  'template.install': {
+    label: 'install',
+    run: installTemplate,
+    settle: settleChange,
+    waitsUpTo: ({ timeoutMs }) => timeoutMs,
+  },
   'template.convert': { label: 'convert', run: convertToTemplate, settle: settleChange },
   'template.retire': { label: 'configure', run: retireTemplate, settle: settleChange },
 };

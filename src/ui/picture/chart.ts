@@ -3,7 +3,7 @@
  * requests. Times are milliseconds since the start of the run. The picture, its tables and the page are drawn from it. Pure.
  */
 import { groupedBy } from '../../base/values/groups.ts';
-import { printDuration } from '../../base/values/units.ts';
+import { printDuration, upTo } from '../../base/values/units.ts';
 import { nameOfStep } from '../../engine/record/run-moments.ts';
 import type { NoteRecord, ResourceRecord, RunOutcome, RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 import { labelOf } from '../../kinds/registry.ts';
@@ -139,14 +139,17 @@ function rowOf(resource: ResourceRecord, notes: readonly NoteRecord[], context: 
   };
 }
 
-function barOf(step: StepRecord, { since, spanMs, critical }: ChartContext): Bar {
+function barOf(step: StepRecord, { run, since, spanMs, critical }: ChartContext): Bar {
   const { startedAt, endedAt, durationMs, outcome, problem, tasks } = step;
+  const timeoutMs = step.timeoutMs ?? tasks.at(-1)?.timeoutMs;
   const label = labelOf(step.action);
   const name = nameOfStep(step);
-  const took = outcome === 'open' ? 'not ended' : printDuration(durationMs ?? 0);
+  const isCurrent = outcome === 'open' && run.outcome === 'unfinished';
+  const bounded = (what: string) => (isCurrent && timeoutMs !== undefined ? upTo(what, timeoutMs) : what);
+  const took = outcome === 'open' ? bounded('not ended') : printDuration(durationMs ?? 0);
   return {
     kind: KIND_OF_LABEL[label] ?? 'configure',
-    label: label === 'ready' ? 'the guest' : name,
+    label: bounded(label === 'ready' ? 'the guest' : name),
     fromMs: since(startedAt),
     toMs: endedAt === undefined ? spanMs : since(endedAt),
     outcome,

@@ -100,9 +100,11 @@ describe('the lines of a run in progress', () => {
   it('estimate from the percentage of the task if it has one', () => {
     const copying = timelineAfter([
       ...EVENTS,
-      { event: 'activity', at: 18_000, address: B, text: 'clone', percent: 25 },
+      { event: 'activity', at: 18_000, address: B, text: 'clone, up to 30m 0s', percent: 25 },
     ]);
-    expect(frame(copying, 18_000)[1]).toBe('  ⠋ vm.web[2]  clone       ████░░░░░░░░░░░░  25 %  4.0s of about 16s');
+    expect(frame(copying, 18_000)[1]).toBe(
+      '  ⠋ vm.web[2]  clone       ███░░░░░░░  25 %  4.0s of about 16s  up to 30m 0s',
+    );
   });
 
   it('estimate from earlier runs, and give no estimate once that time is over', () => {

@@ -8,7 +8,7 @@ import type { RollProgress, Timeline, VmTimeline } from './timeline.ts';
 
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const SPINNER_STEP_MS = 100;
-const BAR_WIDTH = 16;
+const BAR_WIDTH = 10;
 
 const SIGNS: Readonly<
   Record<Exclude<VmTimeline['status'], 'working'>, readonly [sign: string, style: Style, words: string]>
@@ -77,7 +77,8 @@ function renderVm(vm: VmTimeline, width: number, { timeline, now, paint }: Progr
   const expectedMs = timeline.expectedMs(vm, now);
   const expected = expectedMs === undefined ? '' : ` of about ${printDuration(expectedMs)}`;
   const percent = vm.percent === undefined ? '' : `${bar(vm.percent)} ${String(vm.percent).padStart(3)} %  `;
-  const text = vm.text === undefined || vm.text === vm.stage ? '' : `  ${paint('dim', vm.text)}`;
+  const more = vm.text === vm.stage ? '' : vm.text?.replace(`${vm.stage}, `, '');
+  const text = more ? `  ${paint('dim', more)}` : '';
   return `  ${paint('cyan', sign)} ${name}  ${padVisible(vm.stage ?? 'waiting', 10)}  ${percent}${elapsed}${expected}${text}`;
 }
 

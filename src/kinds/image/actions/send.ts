@@ -2,7 +2,9 @@
  * `image.send`: Proxwright uploads the file, because the node cannot reach it or does not unpack it. Proxmox checks the
  * checksum in its /var/tmp, then copies the file to the storage and overwrites what has the name: so we read that first.
  */
+
 import type { ReadyImage } from '../../../base/image-source.ts';
+import { upTo } from '../../../base/values/units.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
 import { follow } from '../../vm/actions/safety/tasks.ts';
 import { type FileRecord, isSameFile } from '../record.ts';
@@ -25,7 +27,8 @@ export const sendImage: FileAction<SendImageInput> = async (context, input) => {
   const image = await bounded(context, 'prepare the image', (signal) =>
     source.prepare({
       signal,
-      onProgress: (what, fraction) => context.progress(what, fraction === undefined ? undefined : percent(fraction)),
+      onProgress: (what, fraction) =>
+        context.progress(upTo(what, context.timeouts.imageMs), fraction === undefined ? undefined : percent(fraction)),
     }),
   );
   const url = origin.kind === 'download' ? origin.url : undefined;
@@ -179,7 +182,7 @@ function uploadProgress(context: FileContext, sizeBytes: number): (sentBytes: nu
   let last = -1;
   return (sentBytes) => {
     const now = percent(Math.min(1, sentBytes / Math.max(1, sizeBytes)));
-    if (now !== last) context.progress('upload', now);
+    if (now !== last) context.progress(upTo('upload', context.timeouts.imageMs), now);
     last = now;
   };
 }

@@ -2,7 +2,9 @@
  * Settles a step on a file of an interrupted run: waits for the task it had started and finds out how it ended. Starts
  * nothing, so calling it twice, or from two runs, does no harm.
  */
+
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { upTo } from '../../../base/values/units.ts';
 import { isUpid, parseUpid } from '../../../pve/index.ts';
 import type { OpenAct } from '../../action.ts';
 import { follow, onItsWayMs } from '../../vm/actions/safety/tasks.ts';
@@ -59,7 +61,7 @@ async function settleTransfers(context: FileContext, step: OpenAct, intent: Inte
   const isBegun = transfers.some(({ isOurs }) => isOurs);
   const isDone = isBegun || ((await lookFor(context, intent)) !== undefined) !== intent.erase;
   if (!isDone && waitMs > 0) {
-    context.progress('waiting for a request of the earlier run that may still arrive');
+    context.progress(upTo('waiting for a request of the earlier run that may still arrive', waitMs));
     await context.clock.sleep(waitMs, context.signal);
     transfers = await list();
   }

@@ -7,7 +7,7 @@ import { advice, command } from '../../../base/hint.ts';
 import type { ProgramEnd } from '../../../base/processes.ts';
 import { visibleText } from '../../../base/text/safe-text.ts';
 import { shellWord } from '../../../base/text/shell.ts';
-import { printDuration } from '../../../base/values/units.ts';
+import { printDuration, upTo } from '../../../base/values/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import type { HookStatus } from '../../outage.ts';
 import { type HookName, hookNamesIn, withHookValues } from '../fields/lifecycle/hooks.ts';
@@ -28,7 +28,7 @@ export const runHook: Action<HookInput> = async (context, input) => {
   const tail = new Tail();
   await record('started');
   context.log.log('info', `${context.address}: ${moment}: ${run.map(shellWord).join(' ')}`);
-  context.progress(moment);
+  context.progress(upTo(moment, timeoutMs));
   let end: ProgramEnd;
   try {
     end = await context.processes.run({

@@ -101,8 +101,19 @@ export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmI
   'vm.ha': { label: 'ha', run: manageHa, settle: settleChange },
   'vm.seed': { label: 'configure', run: sendSeed, settle: settleChange },
   'vm.unseed': { label: 'configure', run: removeSeeds, settle: settleChange },
-  'vm.ready': { label: 'ready', run: awaitReady, occupies: () => ({ kind: 'wait' }) },
-  'vm.hook': { label: 'hook', run: runHook, undecided: undecidedHook, programs: ({ run }) => run.slice(0, 1) },
+  'vm.ready': {
+    label: 'ready',
+    run: awaitReady,
+    occupies: () => ({ kind: 'wait' }),
+    waitsUpTo: ({ checks }) => checks.timeoutMs,
+  },
+  'vm.hook': {
+    label: 'hook',
+    run: runHook,
+    undecided: undecidedHook,
+    programs: ({ run }) => run.slice(0, 1),
+    waitsUpTo: ({ timeoutMs }) => timeoutMs,
+  },
 };
 
 /** Whether it ended is unknown, and running it twice may do harm. */

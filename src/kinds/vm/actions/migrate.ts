@@ -2,7 +2,7 @@
 
 import { ProxwrightError } from '../../../base/errors.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
-import { printDuration } from '../../../base/values/units.ts';
+import { printDuration, upTo } from '../../../base/values/units.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
@@ -46,6 +46,7 @@ export const migrateVm: Action<MigrateInput> = (context, { target, storage, beca
 async function untilThere(context: ActionContext, target: string): Promise<void> {
   const { clock, signal, timeouts } = context;
   const deadline = clock.ticks() + timeouts.cloneMs;
+  context.progress(upTo(`waiting for the HA manager: migrate to ${target}`, timeouts.cloneMs));
   for (;;) {
     const vm = await patiently(context, () => look(context));
     if (vm.node === target) return;

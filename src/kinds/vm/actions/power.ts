@@ -6,7 +6,7 @@
 import { hasCode, invariant, isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
-import { printDuration } from '../../../base/values/units.ts';
+import { printDuration, upTo } from '../../../base/values/units.ts';
 import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
 import type { Action, ActionContext } from '../../action.ts';
 import { vmName } from '../identity.ts';
@@ -174,6 +174,7 @@ export function isOnlyFiled(result: TaskResult | undefined): boolean {
 
 async function untilPower(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {
   const deadline = context.clock.ticks() + request.timeoutMs;
+  context.progress(upTo(`waiting for the HA manager: ${request.what}`, request.timeoutMs));
   while ((await isRunning(context, vm)) !== (request.reached === 'running')) {
     if (context.clock.ticks() >= deadline) {
       throw new ProxwrightError({

@@ -2,8 +2,10 @@
  * Settles a step of an interrupted run: waits for the task it had started and finds out how it ended. Starts nothing but
  * the removal of files that a VM left behind, so calling it twice, or from two runs, does no harm.
  */
+
 import type { Instant } from '../../../base/clock.ts';
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
+import { upTo } from '../../../base/values/units.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
 import type { ActionContext, OpenAct, Settled } from '../../action.ts';
 import type { VmObserved } from '../observed.ts';
@@ -53,7 +55,7 @@ export async function settleHandOver(context: ActionContext, open: OpenAct): Pro
     const sentAt = sentAtOf(open.intent);
     const waitMs = (await ended()) > 0 || sentAt === undefined ? 0 : onItsWayMs(context, sentAt);
     if (waitMs > 0) {
-      context.progress('waiting for a request of the earlier run that may still arrive');
+      context.progress(upTo('waiting for a request of the earlier run that may still arrive', waitMs));
       await context.clock.sleep(waitMs, context.signal);
       await ended();
     }
@@ -75,7 +77,7 @@ async function afterLastRequest(
   const sentAt = open.upid === undefined && found === 0 ? sentAtOf(open.intent) : undefined;
   const waitMs = vm && sentAt !== undefined ? onItsWayMs(context, sentAt) : 0;
   if (waitMs === 0) return vm;
-  context.progress('waiting for a request of the earlier run that may still arrive');
+  context.progress(upTo('waiting for a request of the earlier run that may still arrive', waitMs));
   await context.clock.sleep(waitMs, context.signal);
   await waitForOwnTasks(context, timeoutMs);
   return lookIfThere(context);
@@ -113,7 +115,7 @@ export async function settleCreation(context: ActionContext, sentAt?: Instant): 
   let occupant = await settledOccupant(context, making);
   const waitMs = sentAt === undefined ? 0 : onItsWayMs(context, sentAt);
   if (occupant.kind === 'free' && waitMs > 0) {
-    context.progress('waiting for a request of the earlier run that may still arrive');
+    context.progress(upTo('waiting for a request of the earlier run that may still arrive', waitMs));
     await context.clock.sleep(waitMs, context.signal);
     occupant = await settledOccupant(context, making);
   }

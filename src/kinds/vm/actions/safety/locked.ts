@@ -1,7 +1,7 @@
 /** Waits for the lock of a VM only while a task may hold it, and names that task. */
 import { hasCode, isCanceled, ProxwrightError, toDiagnostic } from '../../../../base/errors.ts';
 import { advice, setting } from '../../../../base/hint.ts';
-import { printDuration } from '../../../../base/values/units.ts';
+import { printDuration, upTo } from '../../../../base/values/units.ts';
 import type { ActionContext } from '../../../action.ts';
 import { vmName } from '../../identity.ts';
 import { currentLock, type LockedVm, type LockTask, lockHolder, staleLock, taskName } from '../../lock.ts';
@@ -65,7 +65,7 @@ export class LockWatch {
       if (isSecond || vm.lock === 'suspended') {
         throw staleLock({ vm, holder, where: { address }, checked });
       }
-      this.#context.progress(`locked (${vm.lock}), and no task works on it; checking again`);
+      this.#context.progress(upTo(`locked (${vm.lock}), and no task works on it; checking again`, RECHECK_MS));
       await clock.sleep(RECHECK_MS, signal);
     }
   }

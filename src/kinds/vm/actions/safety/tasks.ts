@@ -1,7 +1,7 @@
 /** Starts tasks and follows them to their end, so that an interrupted run can resume and no task is started twice. */
 import type { Instant } from '../../../../base/clock.ts';
 import { hasCode } from '../../../../base/errors.ts';
-import { printDuration } from '../../../../base/values/units.ts';
+import { printDuration, upTo } from '../../../../base/values/units.ts';
 import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../../../pve/index.ts';
 import type { ActionContext } from '../../../action.ts';
 
@@ -56,7 +56,9 @@ async function arrivedLate(
 ): Promise<Upid | undefined> {
   const deadline = context.clock.ticks() + ON_ITS_WAY_MS;
   while (!(await isOver()) && context.clock.ticks() < deadline) {
-    context.progress(`${request.what}: no answer came; waiting until the request can no longer arrive`);
+    context.progress(
+      upTo(`${request.what}: no answer came; waiting for a request that may still arrive`, ON_ITS_WAY_MS),
+    );
     await context.clock.sleep(LATE_POLL_MS, context.signal);
     const [upid] = await runningTasks(context, tasksOf(request));
     if (upid !== undefined) return upid;
@@ -93,8 +95,10 @@ interface FollowOptions {
 
 /** Journals the task, then waits for it. */
 export async function follow(context: ActionContext, upid: Upid, options: FollowOptions): Promise<TaskResult> {
-  if (options.isOurs !== false) await context.attach(upid);
   const { what, timeoutMs, withProgress = false, mayBeOver } = options;
+  if (options.isOurs !== false) await context.attach(upid, timeoutMs);
+  const text = upTo(what, timeoutMs);
+  context.progress(text);
   context.log.log('debug', `${context.address}: ${what} submitted, waiting up to ${printDuration(timeoutMs)}`, {
     upid,
   });
@@ -104,7 +108,7 @@ export async function follow(context: ActionContext, upid: Upid, options: Follow
     ...(mayBeOver && parseUpid(upid)?.type === options.type && { mayBeOver }),
     ...(withProgress && {
       onProgress: ({ fraction }) =>
-        context.progress(what, fraction === undefined ? undefined : Math.round(fraction * 100)),
+        context.progress(text, fraction === undefined ? undefined : Math.round(fraction * 100)),
     }),
   });
   if (result.outcome === 'warnings') {
