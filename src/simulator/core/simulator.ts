@@ -3,6 +3,7 @@
  * the real server: decode, login, route, declared permissions, forwarding, schema, handler, answer.
  */
 import type { Clock } from '../../base/clock.ts';
+import { canceled } from '../../base/errors.ts';
 import { Limiter } from '../../base/limiter.ts';
 import { type Logger, silentLogger } from '../../base/log.ts';
 import { type Random, randomHex } from '../../base/random.ts';
@@ -299,7 +300,7 @@ export class Simulator {
     try {
       return await Promise.race([answered, timedOut]);
     } finally {
-      timer.abort();
+      timer.abort(ANSWERED);
     }
   }
 
@@ -360,6 +361,9 @@ function isRefusedUpload(fault: ApiFault, path: string): boolean {
   return fault.status === 403 && /^\/nodes\/[^/]+\/storage\/[^/]+\/upload$/.test(path);
 }
 
+/** Ends the wait for a time limit. Made once, because an error with its stack for every answer costs more than many an answer. */
+const ANSWERED = canceled('The answer is there.');
+
 const PROXY_TIMED_OUT = 'Connection timed out';
 
 function proxyTimeout(nowMs: number): WireResponse {
@@ -383,7 +387,7 @@ async function withTimeout(
   try {
     return await Promise.race([answer, tooLate]);
   } finally {
-    timer.abort();
+    timer.abort(ANSWERED);
     answer.catch(() => {});
   }
 }
