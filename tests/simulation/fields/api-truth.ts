@@ -25,6 +25,8 @@ const CD_DRIVE_PARTS = ['file', 'cache', 'aio', 'backup', 'serial'];
 const UPDATE = 'PUT /nodes/{node}/qemu/{vmid}/config';
 const PARAMS = API_FACTS[UPDATE]?.params ?? {};
 const RELEASES = ['8.0', '8.1', '8.2', '8.3', '8.4', '9.0', '9.1', '9.2'] as const;
+const PARAMS_OF = new Map<string, typeof PARAMS>(RELEASES.map((each) => [each, apiOf(each)[UPDATE]?.params ?? {}]));
+const paramsOf = (release: string) => PARAMS_OF.get(release) ?? {};
 
 /** Everything that is wrong with a row by these facts. */
 export function factProblems(row: WireRow, schema: FieldRow['schema']): string[] {
@@ -116,7 +118,7 @@ function releaseProblems(row: WireRow): string[] {
     return [part, ...aliases].some((name) => name in (schema.format as object));
   };
   const isNamed = typeof findParamSchema(PARAMS, key)?.format === 'string';
-  const first = RELEASES.find((release) => has(apiOf(release)[UPDATE]?.params ?? {}));
+  const first = RELEASES.find((release) => has(paramsOf(release)));
   const stated = facts.since ?? '8.0';
   if (first === stated || (isNamed && first !== undefined && isSince(stated, first))) return [];
   return [`${path}: Proxmox has it since ${first}, the row says ${stated}`];
@@ -161,7 +163,7 @@ function valueReleaseProblems(row: WireRow): string[] {
   const [key = ''] = keysOf(row);
   const { path, part, facts } = row;
   const valuesOf = (release: string) => {
-    const param = findParamSchema(apiOf(release)[UPDATE]?.params ?? {}, key);
+    const param = findParamSchema(paramsOf(release), key);
     const own = part === undefined ? param : typeof param?.format === 'object' ? param.format[part] : undefined;
     return own?.enum?.map(String);
   };

@@ -223,15 +223,12 @@ function reduced(fields: VmFields, path: string): VmFields {
   return { ...kept, ...companions, [block]: startable ?? own } as VmFields; // a part of a valid VM
 }
 
-function withValue(fields: VmFields, path: string, value: unknown): VmFields {
-  const copy = structuredClone(fields) as Record<string, unknown>; // changed below, by path
-  const steps = path.split('.');
-  const last = steps.pop() ?? path;
-  const owner = steps.length === 0 ? copy : valueAt(copy, steps.join('.'));
-  if (typeof owner === 'object' && owner !== null) {
-    const target = owner as Record<string, unknown>; // plain data
-    if (value === undefined) delete target[last];
-    else target[last] = value;
-  }
-  return copy as unknown as VmFields;
+/** Only what is on the way is copied: this is done for every sample of every row. */
+function withValue<Owner extends object>(owner: Owner, path: string, value: unknown): Owner {
+  const [step = '', ...rest] = path.split('.');
+  const { [step]: inner, ...others } = owner as Record<string, unknown>; // plain data
+  if (rest.length === 0) return (value === undefined ? others : { ...owner, [step]: value }) as Owner;
+  return typeof inner === 'object' && inner !== null
+    ? { ...owner, [step]: withValue(inner, rest.join('.'), value) }
+    : owner;
 }
