@@ -38,6 +38,15 @@ export class DirectoryStore implements StateStore {
     }
   }
 
+  async sizeOf(name: string): Promise<number | undefined> {
+    try {
+      return (await stat(this.#path(name))).size;
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw unusable(this.#path(name), error);
+    }
+  }
+
   async write(name: string, text: string): Promise<void> {
     const path = this.#path(name);
     const temporary = temporaryIn(this.directory);

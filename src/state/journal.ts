@@ -126,8 +126,12 @@ export async function listRuns(store: StateStore): Promise<string[]> {
 
 export async function readRun(store: StateStore, runId: string): Promise<RunJournal> {
   const name = nameOfJournal(runId);
-  const lines = parseLines((await store.read(name)) ?? '');
-  const file = store.placeOf(name);
+  return parseRun(runId, (await store.read(name)) ?? '', store.placeOf(name));
+}
+
+/** `file`: where the text is, for messages. */
+export function parseRun(runId: string, text: string, file: string): RunJournal {
+  const lines = parseLines(text);
   const isOld = lines[0] !== undefined && !isOfToday(lines[0].value);
   if (isOld) {
     const old = lines.map(({ value, line }) => parseOldEvent(value) ?? damaged(file, line));

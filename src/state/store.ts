@@ -8,6 +8,8 @@ import { hasCode } from '../base/errors.ts';
 export interface StateStore {
   /** The text of the document, or undefined if there is none. */
   read(name: string): Promise<string | undefined>;
+  /** How long the document is, if that is cheaper to find out than to read it; undefined if there is none. */
+  sizeOf?(name: string): Promise<number | undefined>;
   /** Replaces the document atomically: even after a crash a reader sees the old text or the new one, never a part. */
   write(name: string, text: string): Promise<void>;
   /** Appends one line to a log and returns when it would survive a crash. */

@@ -162,7 +162,6 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
             fromMs: index * 1000,
             toMs: index * 1000 + 2000,
             outcome: 'done',
-            isCritical: false,
             words: 'clone',
           },
         ],

@@ -1,6 +1,7 @@
 /** What the page shows, from the same functions that the commands use. It takes no lock and changes nothing. */
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import type { Ticks } from '../../base/clock.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
@@ -9,8 +10,9 @@ import { describeRun } from '../../engine/record/run-record.ts';
 import type { Finding } from '../../kinds/doctor/finding.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { Pve } from '../../pve/index.ts';
-import { listRuns, nameOfJournal, readRun } from '../../state/journal.ts';
+import { listRuns, nameOfJournal, parseRun, readRun } from '../../state/journal.ts';
 import { readRecorded } from '../../state/recorded.ts';
+import type { StateStore } from '../../state/store.ts';
 import { chartOf } from '../../ui/picture/chart.ts';
 import { renderReport } from '../../ui/report/html.ts';
 import type {
@@ -38,6 +40,18 @@ import { readCluster } from './cluster.ts';
 const STACK_LINE = /^["']?stack["']?:\s*\S|(?:^|[{,])\s*"stack"\s*:\s*"/m;
 const MOST_FILES = 100;
 const NEWEST_RUNS = 50;
+/** However many pages watch a stack, its store is asked at most once in this time. */
+const LOOK_MS = 400;
+/** For a store that has to send the journal to say whether it has grown. */
+const SHARED_LOOK_MS = 2_000;
+
+/** What the last look at the newest run of a stack found. */
+interface Seen {
+  readonly mark: string;
+  readonly runId?: string;
+  /** Its journal, if it had to be read. */
+  readonly text?: string;
+}
 
 /** Several stacks may live in one directory, or one in each folder of it. */
 export async function createPageSource(options: StackOptions, deps: CommandDeps): Promise<PageSource> {
@@ -83,9 +97,24 @@ export interface PageDeps {
 
 export function pageSource(page: PageDeps): PageSource {
   const { open, deps, entries } = page;
+  const looks = new Map<string, { readonly at: Ticks; readonly seen: Promise<Seen> }>();
+  const look = (id: string, { store }: OpenedStack): Promise<Seen> => {
+    const now = deps.clock.ticks();
+    const last = looks.get(id);
+    if (last && now - last.at < (store.sizeOf ? LOOK_MS : SHARED_LOOK_MS)) return last.seen;
+    const seen = seenIn(store);
+    looks.set(id, { at: now, seen });
+    return seen;
+  };
   const run = async (id: string, runId: string) => {
     const { stack } = (await open(id, [])) ?? {};
     if (!stack) return undefined;
+    // A store without sizes has just sent the journal.
+    const seen = runId === 'last' && !stack.store.sizeOf ? await look(id, stack) : undefined;
+    if (seen?.runId !== undefined && seen.text !== undefined) {
+      const place = stack.store.placeOf(nameOfJournal(seen.runId));
+      return { stack, record: describeRun(parseRun(seen.runId, seen.text, place)) };
+    }
     const ids = await listRuns(stack.store);
     const chosen = runId === 'last' ? ids.at(-1) : ids.find((each) => each === runId);
     return chosen === undefined ? undefined : { stack, record: describeRun(await readRun(stack.store, chosen)) };
@@ -126,12 +155,18 @@ export function pageSource(page: PageDeps): PageSource {
     },
     pulse: async (id) => {
       const { stack } = (await open(id, [])) ?? {};
-      if (!stack) return undefined;
-      const last = (await listRuns(stack.store)).at(-1);
-      if (last === undefined) return 'none';
-      return `${last} ${(await stack.store.read(nameOfJournal(last)))?.length ?? 0}`;
+      return stack && (await look(id, stack)).mark;
     },
   };
+}
+
+async function seenIn(store: StateStore): Promise<Seen> {
+  const runId = (await listRuns(store)).at(-1);
+  if (runId === undefined) return { mark: 'none' };
+  const name = nameOfJournal(runId);
+  if (store.sizeOf) return { runId, mark: `${runId} ${(await store.sizeOf(name)) ?? 0}` };
+  const text = (await store.read(name)) ?? '';
+  return { runId, text, mark: `${runId} ${text.length}` };
 }
 
 async function stackFiles(directory: string): Promise<string[]> {

@@ -63,6 +63,8 @@ export class S3Store implements StateStore {
   readonly #options: S3StoreOptions;
   readonly #leases: Leases;
   readonly #chains = new Map<string, Chain>();
+  /** The chain of another run that was read last. A link never changes, so the next read begins after these. */
+  #lastRead: { readonly id: string; readonly lines: readonly string[] } | undefined;
 
   constructor(options: S3StoreOptions) {
     this.#options = options;
@@ -83,7 +85,7 @@ export class S3Store implements StateStore {
       if (document === undefined) continue;
       if (chain === undefined) return key === undefined ? undefined : document;
       const own = this.#chains.get(name);
-      const lines = own?.id === chain ? own.lines : (await this.#readChain(chain)).lines;
+      const lines = own?.id === chain ? own.lines : await this.#readOn(chain);
       return `${document}${lines.map((line) => `${line}\n`).join('')}`;
     }
   }
@@ -200,10 +202,22 @@ export class S3Store implements StateStore {
     }
   }
 
-  async #readChain(id: string): Promise<{ readonly lines: string[]; readonly isSealed: boolean }> {
-    const lines: string[] = [];
+  /** A page that watches a run reads its journal again and again: only new links are asked for. */
+  async #readOn(id: string): Promise<readonly string[]> {
+    const { lines } = await this.#readChain(id, this.#lastRead?.id === id ? this.#lastRead.lines : []);
+    this.#lastRead = { id, lines };
+    return lines;
+  }
+
+  async #readChain(
+    id: string,
+    known: readonly string[] = [],
+  ): Promise<{ readonly lines: string[]; readonly isSealed: boolean }> {
+    const lines = [...known];
     for (;;) {
-      const numbers = Array.from({ length: AT_ONCE }, (_, offset) => lines.length + offset + 1);
+      // After what is known there is often nothing.
+      const length = known.length > 0 && lines.length === known.length ? 2 : AT_ONCE;
+      const numbers = Array.from({ length }, (_, offset) => lines.length + offset + 1);
       const found = await Promise.all(numbers.map((number) => this.#get(linkKey(id, number))));
       for (const [offset, object] of found.entries()) {
         if (!object) return { lines, isSealed: false };

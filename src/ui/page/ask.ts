@@ -31,17 +31,23 @@ export function useView<Name extends ViewName>(stack: string, name: Name): Asked
   return { answer, isBusy, again };
 }
 
-/** Subscribes to changes. The browser reopens a lost connection. */
-export function useLive<Value>(path: string): { readonly value: Value | undefined; readonly isLost: boolean } {
+/** Subscribes to changes. The browser reopens a lost connection. `merge`: for a server that sends only what is new. */
+export function useLive<Value, Sent = Value>(
+  path: string,
+  merge?: (before: Value | undefined, sent: Sent) => Value,
+): { readonly value: Value | undefined; readonly isLost: boolean } {
   const [value, setValue] = useState<Value>();
   const [isLost, setLost] = useState(false);
   useEffect(() => {
     const events = new EventSource(path);
     events.onopen = () => setLost(false);
-    events.onmessage = ({ data }) => setValue(JSON.parse(String(data)) as Value); // our own server
+    events.onmessage = ({ data }) => {
+      const sent = JSON.parse(String(data)) as Sent & Value; // our own server
+      setValue((before) => (merge ? merge(before, sent) : sent));
+    };
     events.onerror = () => setLost(true);
     return () => events.close();
-  }, [path]);
+  }, [path, merge]);
   return { value, isLost };
 }
 

@@ -2,7 +2,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { printDuration } from '../../base/values/units.ts';
 import type { Chart } from '../picture/chart.ts';
+import { foldedChart } from '../picture/folded.ts';
 import { describeChart, drawTimeline } from '../picture/timeline.ts';
+import { type ReceivedRun, type RunChanges, withChanges } from '../server/changes.ts';
 import type { RunView } from '../server/source.ts';
 import { ask, useLive, useView } from './ask.ts';
 import { Scroll, Shown, Tally } from './parts.tsx';
@@ -54,9 +56,12 @@ export function Runs({ stack }: { stack: string }) {
   );
 }
 
+const withNews = (before: ReceivedRun | null | undefined, news: RunChanges | null): ReceivedRun | null =>
+  news && withChanges(before ?? undefined, news);
+
 /** The newest one, live. */
 export function LiveRun({ stack }: { stack: string }) {
-  const { value: run, isLost } = useLive<RunView | null>(`/api/${encodeURIComponent(stack)}/live`);
+  const { value: run, isLost } = useLive(`/api/${encodeURIComponent(stack)}/live`, withNews);
   const lost = isLost && 'The page has lost its server and tries again.';
   if (run) return <ShownRun run={run} note={lost || ''} />;
   return (
@@ -80,7 +85,8 @@ export function Run({ stack, runId }: { stack: string; runId: string }) {
 function ShownRun({ run, note }: { run: RunView; note: string }) {
   const [chosen, setChosen] = useState('');
   const { chart, prediction, log } = run;
-  const lines = log.filter(({ address }) => chosen === '' || address === chosen);
+  // Each line keeps its key, so that only new ones are drawn.
+  const lines = log.map((line, key) => ({ ...line, key })).filter(({ address }) => chosen === '' || address === chosen);
   return (
     <>
       <p class="lead" aria-live="polite">
@@ -109,8 +115,8 @@ function ShownRun({ run, note }: { run: RunView; note: string }) {
             {lines
               .slice(-MOST_LINES)
               .toReversed()
-              .map(({ at, address, what }, index) => (
-                <tr key={index}>
+              .map(({ at, address, what, key }) => (
+                <tr key={key}>
                   <td class="quiet">{at.slice(11, 19)}</td>
                   <td>{address}</td>
                   <td>{what}</td>
@@ -160,9 +166,15 @@ function Problems({ rows }: Pick<RunView['chart'], 'rows'>) {
   );
 }
 
+/** The rows of a prediction are those of single resources. */
+function drawn(chart: Chart, prediction: Chart | undefined): string {
+  const folded = foldedChart(chart);
+  return drawTimeline(folded, { hasStyle: false, ...(folded === chart && { prediction }) });
+}
+
 /** Drawn by the code that draws reports. Every text in it is escaped there. */
 function Picture({ chart, prediction }: { chart: Chart; prediction: Chart | undefined }) {
-  const svg = useMemo(() => drawTimeline(chart, { hasStyle: false, prediction }), [chart, prediction]);
+  const svg = useMemo(() => drawn(chart, prediction), [chart, prediction]);
   return (
     <Scroll label="Timeline" kind="picture">
       <div dangerouslySetInnerHTML={{ __html: svg }} />

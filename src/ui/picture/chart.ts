@@ -23,7 +23,6 @@ export interface Bar {
   readonly fromMs: number;
   readonly toMs: number;
   readonly outcome: StepRecord['outcome'];
-  readonly isCritical: boolean;
   /** Everything the journal has about it, including messages of the server. */
   readonly words: string;
 }
@@ -87,9 +86,8 @@ export function chartOf(run: RunRecord, now?: number): Chart {
   const lastMs = Math.max(0, ...momentsAt(run).map(since));
   const spanMs = Math.max(1, run.durationMs ?? 0, lastMs, run.outcome === 'unfinished' && now ? now - start : 0);
   const path = criticalPath(run, since, spanMs);
-  const critical = new Set(path.map(({ step }) => step));
   const notes = groupedBy(run.notes, ({ address = '' }) => address);
-  const context = { run, since, spanMs, critical };
+  const context = { run, since, spanMs };
   return {
     runId: run.runId,
     command: run.command,
@@ -106,7 +104,6 @@ interface ChartContext {
   readonly run: RunRecord;
   readonly since: (at: string) => number;
   readonly spanMs: number;
-  readonly critical: ReadonlySet<string>;
 }
 
 function momentsAt(run: RunRecord): string[] {
@@ -123,7 +120,6 @@ function rowOf(resource: ResourceRecord, notes: readonly NoteRecord[], context: 
   const waits = waitsBefore(resource, context).map((wait) => ({
     ...wait,
     outcome: 'done' as const,
-    isCritical: false,
   }));
   const pauses = notes.flatMap((note) => pauseOf(note, context));
   const failures = steps.flatMap(({ endedAt, problem: failure }): Mark[] =>
@@ -139,7 +135,7 @@ function rowOf(resource: ResourceRecord, notes: readonly NoteRecord[], context: 
   };
 }
 
-function barOf(step: StepRecord, { run, since, spanMs, critical }: ChartContext): Bar {
+function barOf(step: StepRecord, { run, since, spanMs }: ChartContext): Bar {
   const { startedAt, endedAt, durationMs, outcome, problem, tasks } = step;
   const timeoutMs = step.timeoutMs ?? tasks.at(-1)?.timeoutMs;
   const label = labelOf(step.action);
@@ -153,7 +149,6 @@ function barOf(step: StepRecord, { run, since, spanMs, critical }: ChartContext)
     fromMs: since(startedAt),
     toMs: endedAt === undefined ? spanMs : since(endedAt),
     outcome,
-    isCritical: critical.has(step.step),
     words: [
       `${step.address}: ${name}, ${outcome === 'failed' ? 'failed after ' : ''}${took}`,
       ...(label === 'ready' ? ['waits until the guest is ready'] : []),
@@ -173,7 +168,6 @@ function pauseOf({ at, text, wait }: NoteRecord, { since, spanMs }: ChartContext
       fromMs,
       toMs: Math.min(spanMs, fromMs + wait.ms),
       outcome: 'done',
-      isCritical: false,
       words: [text, ...(wait.said === undefined ? [] : [`the server said: ${wait.said}`])].join('\n'),
     },
   ];

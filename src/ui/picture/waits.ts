@@ -33,7 +33,12 @@ export function waitsBefore(resource: ResourceRecord, context: WaitContext): Wai
 }
 
 /** The resource it waited for longest, if the plan named one that ended in that time; otherwise the run was at its limits. */
-function waitOf({ address, after }: ResourceRecord, fromMs: number, toMs: number, { run, since }: WaitContext): Wait {
+function waitOf(
+  { address, after, steps }: ResourceRecord,
+  fromMs: number,
+  toMs: number,
+  { run, since }: WaitContext,
+): Wait {
   const ended = run.resources.flatMap((other) => {
     const endMs = other.endedAt === undefined ? Number.POSITIVE_INFINITY : since(other.endedAt);
     return after.includes(other.address) && endMs > fromMs ? [{ address: other.address, endMs }] : [];
@@ -41,11 +46,13 @@ function waitOf({ address, after }: ResourceRecord, fromMs: number, toMs: number
   const last = ended.toSorted((a, b) => b.endMs - a.endMs)[0];
   const what = last?.address ?? 'its turn';
   const why = last ? '' : '\nThe plan allowed it; the limits on concurrent work (rollout.limits) did not yet.';
+  // The duration of a wait that lasts would be another one at each look, though nothing has happened.
+  const words = steps.length === 0 ? `waits for ${what}` : `waited ${printDuration(toMs - fromMs)} for ${what}`;
   return {
     kind: 'turn',
     label: what,
     fromMs,
     toMs,
-    words: `${address}: waited ${printDuration(toMs - fromMs)} for ${what}${why}`,
+    words: `${address}: ${words}${why}`,
   };
 }

@@ -2,6 +2,7 @@
  * The page of stacks, read-only. It reads the recorded state and the cluster; it takes no lock and writes nothing, so a
  * page that watches a run can neither slow it down nor make it fail.
  */
+import { RunSender } from './changes.ts';
 import { type PageServer, type Reply, type ServeDeps, serveRoutes } from './serve.ts';
 import { type PageSource, VIEWS } from './source.ts';
 
@@ -31,15 +32,16 @@ async function shown(
 
 const json = (value: unknown): Reply => ({ kind: 'json', value });
 
-/** The current state of the newest run, whenever its journal has grown; null if there is none. */
+/** What is new about the newest run, whenever its journal has grown; null if there is none. */
 function live(stack: string, source: PageSource): Reply {
+  const sender = new RunSender();
   return {
     kind: 'live',
     look: async (seen) => {
       const mark = await source.pulse(stack);
-      return mark === undefined || mark === seen
-        ? undefined
-        : { mark, value: (await source.run(stack, 'last')) ?? null };
+      if (mark === undefined || mark === seen) return undefined;
+      const run = await source.run(stack, 'last');
+      return { mark, value: run ? sender.next(run) : null };
     },
   };
 }
