@@ -21,16 +21,13 @@ export const UNTRIED: Readonly<Record<string, Readonly<Record<string, string>>>>
   proxmox_virtual_environment_vm: {
     'disk.file_id': 'imports the image over SSH to the node',
     'smbios.sku': 'is accepted and never sent',
-    mac_addresses: 'is what the provider has read, not a setting',
   },
   proxmox_virtual_environment_vm2: {
     template: 'such a VM has no disk that could hold a system',
     'clone.snapshot_name': 'needs a snapshot, which no resource makes',
     'disk.import_from': 'ends the provider with a nil pointer',
-    'disk.file': 'needs a volume that no VM has',
   },
   proxmox_vm_qemu: {
-    hagroup: 'Proxmox VE 9 has no HA groups',
     'disk.disk_file': 'needs a device of the host',
     'disks.bus.slot.passthrough': 'needs a device of the host',
     'usb.host': 'refuses "spice", the only value that is translated',

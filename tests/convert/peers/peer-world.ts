@@ -2,11 +2,15 @@
 import { buildWorld, type World, type WorldFile } from '../../../src/simulator/index.ts';
 import { DEFAULT_WORLD } from '../../../src/simulator/world/default-world.ts';
 
-export function peerWorld({ now }: { readonly now: number }): World {
-  return buildWorld(peerWorldFile(), { now, file: 'peers' });
+/** Volumes that wait for a VM of an estate, by the name of the estate. */
+export const WAITING: Readonly<Record<string, readonly string[]>> = { 'bpg-rest': ['vm-592-disk-7'] };
+
+/** The cluster on which an estate of this name is made: one whose name ends in `-pve8` has Proxmox VE 8. */
+export function peerWorld(estate: string): (options: { readonly now: number }) => World {
+  return ({ now }) => buildWorld(peerWorldFile(estate), { now, file: 'peers' });
 }
 
-export function peerWorldFile(): WorldFile {
+export function peerWorldFile(estate: string): WorldFile {
   const { nodes, storages = {} } = DEFAULT_WORLD;
   const roomy = Object.fromEntries(Object.entries(nodes).map(([name, node]) => [name, { ...node, memory: '4T' }]));
   const snippets = ['user.yaml', 'network.yaml', 'meta.yaml', 'vendor.yaml', 'hook.pl'].map((name) => ({
@@ -14,10 +18,15 @@ export function peerWorldFile(): WorldFile {
     node: 'pve1',
     size: '1K',
   }));
+  const waiting = (WAITING[estate] ?? []).map((name) => ({ name, node: 'pve1', size: '1G' }));
   const fast = {
     ...storages,
     local: { ...storages.local, volumes: [...(storages.local?.volumes ?? []), ...snippets] },
-    'local-lvm': { ...storages['local-lvm'], bandwidth: '1T' },
+    'local-lvm': {
+      ...storages['local-lvm'],
+      bandwidth: '1T',
+      volumes: [...(storages['local-lvm']?.volumes ?? []), ...waiting],
+    },
   };
   const mappings = {
     ...DEFAULT_WORLD.mappings,
@@ -26,5 +35,8 @@ export function peerWorldFile(): WorldFile {
   };
   const packed = { size: '10M', format: 'raw', compression: 'gz', unpacked_size: '40M' } as const;
   const downloads = { ...DEFAULT_WORLD.downloads, 'https://images.example.org/small.img.gz': packed };
-  return { ...DEFAULT_WORLD, nodes: roomy, storages: fast, mappings, downloads };
+  const isOlder = estate.endsWith('-pve8');
+  const groups = { 'fast-nodes': { nodes: 'pve1,pve2' } };
+  const older: Partial<WorldFile> = isOlder ? { version: '8.4', ha: { groups } } : {};
+  return { ...DEFAULT_WORLD, nodes: roomy, storages: fast, mappings, downloads, ...older };
 }

@@ -24,8 +24,8 @@ function filesOf(name: string): ReadonlyMap<string, string> {
   return new Map(read.map((path) => [relative(tree, path), readFileSync(path, 'utf8')]));
 }
 
-function worldOf({ vms, volumes }: RecordedEstate): WorldFile {
-  const file = peerWorldFile();
+function worldOf(name: string, { vms, volumes }: RecordedEstate): WorldFile {
+  const file = peerWorldFile(name);
   const storages = Object.entries(file.storages ?? {}).map(([id, storage]): [string, typeof storage] => {
     const more = volumes
       .filter((each) => each.storage === id)
@@ -58,7 +58,7 @@ describe('a recorded estate of another provider', () => {
     const state = readState(JSON.stringify({ resources: made.resources }));
     const { changed } = convertFiles(files, state);
     const converted = stackOf({ files: new Map([...files, ...changed]), name: 'lab', ...(state && { state }) });
-    const lab = new StackScene([], ({ now }) => buildWorld(worldOf(made), { now, file: 'recorded' }));
+    const lab = new StackScene([], ({ now }) => buildWorld(worldOf(name, made), { now, file: 'recorded' }));
     await lab.run(async () => {
       const stack = stackIn(converted.text);
       for (const vm of stack.vms) await lab.import(stack, vm.fields.vmid ?? 0, { address: vm.address });

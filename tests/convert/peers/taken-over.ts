@@ -4,13 +4,13 @@
  */
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { runConvert } from '../../../src/cli/commands/convert.ts';
 import { testDeps } from '../../../src/cli/testing/deps.ts';
 import type { HostProgram } from '../../../src/provider/testing/terraform.ts';
 import type { World } from '../../../src/simulator/index.ts';
 import { ADMIN, type Change, problems, Scene } from '../../provider/terraform/support/scene.ts';
-import { peerWorld } from './peer-world.ts';
+import { peerWorld, WAITING } from './peer-world.ts';
 import { overridesFor, type Peer } from './peers.ts';
 import { writeRecorded } from './recorded.ts';
 
@@ -50,20 +50,22 @@ const ROOT = {
 
 export async function takeOver({ host, peers, estate, asRoot }: TakeOverOptions): Promise<TakenOver> {
   const tools = await mkdtemp(join(tmpdir(), 'proxwright-peers-'));
+  const name = basename(dirname(estate));
   const scene = await Scene.open({
     host,
-    world: peerWorld,
+    world: peerWorld(name),
     environment: { TF_CLI_CONFIG_FILE: await overridesFor(peers, tools), ...(asRoot && ROOT) },
   });
   try {
-    return await inScene(scene, estate);
+    return await inScene(scene, estate, WAITING[name] ?? []);
   } finally {
     await scene.close();
     await rm(tools, { recursive: true, force: true });
   }
 }
 
-async function inScene(scene: Scene, estate: string): Promise<TakenOver> {
+/** Volumes that wait for a VM are destroyed with it. */
+async function inScene(scene: Scene, estate: string, waiting: readonly string[]): Promise<TakenOver> {
   const { directory } = scene.workspace;
   await cp(estate, directory, { recursive: true });
   const [token = '', secret = ''] = ADMIN.split('=');
@@ -85,6 +87,7 @@ async function inScene(scene: Scene, estate: string): Promise<TakenOver> {
   const modules = async () => (hasModules ? void (await ended('get', 'get')) : undefined);
 
   const before = inventory(scene.world);
+  const expected = new Set([...before].filter((each) => !waiting.some((volume) => each.endsWith(` ${volume}`))));
   await modules();
   // One after the other: clones at the same time wait for the lock of the storage, and the other provider does not repeat them.
   await ended('the other provider', 'apply', '-json', '-input=false', '-auto-approve', '-parallelism=1');
@@ -137,7 +140,7 @@ async function inScene(scene: Scene, estate: string): Promise<TakenOver> {
     written,
     changedVms,
     plansAfter,
-    leftOver: difference(before, inventory(scene.world)),
+    leftOver: difference(expected, inventory(scene.world)),
     made,
   };
 }
