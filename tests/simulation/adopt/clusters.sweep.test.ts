@@ -20,7 +20,7 @@ const CLUTTER = 20_000;
 const [REQUESTS_AT_ALL, REQUESTS_EACH] = [12, 2];
 
 function cases(first: number): (readonly [seed: number, size: number])[] {
-  const count = byDepth(4, 9, SIZES.length * 4);
+  const count = byDepth(4, SIZES.length, SIZES.length * 4);
   return Array.from({ length: count }, (_, index) => [first + index, SIZES[index % SIZES.length] ?? 1]);
 }
 
