@@ -2,7 +2,7 @@
 import { isObject } from './evaluate.ts';
 import type { Value } from './value.ts';
 
-export type Section = 'vms' | 'templates' | 'images';
+export type Section = 'vms' | 'images';
 type Values = Readonly<Record<string, Value>>;
 
 export interface EntryContext {
@@ -16,18 +16,13 @@ const TERRAFORM_ONLY = new Set(['timeouts', 'update_group', 'max_unavailable', '
 
 export function vmEntry(attributes: Values, known: Values, context: EntryContext): Values {
   const entry: Record<string, Value> = {};
-  const vmid = attributes.vmid ?? lastNumber(known.vm_id ?? known.vmid ?? known.id);
+  const vmid = attributes.vmid ?? vmidIn(known);
   for (const [name, value] of Object.entries(attributes)) {
     if (TERRAFORM_ONLY.has(name)) context.left(name, 'A stack has it in `rollout`, for all VMs.');
     else if (name === 'stop_on_destroy') context.left(name, 'Say it when you destroy: `proxwright destroy --stop`.');
     else entry[name] = inStack([name], value, context);
   }
   return { ...entry, ...(vmid !== undefined && { vmid }) };
-}
-
-export function templateEntry(attributes: Values, _known: Values, context: EntryContext): Values {
-  const { node, ...rest } = vmEntry(attributes, {}, context);
-  return { ...(node !== undefined && { nodes: [node] }), ...rest };
 }
 
 export function imageEntry(attributes: Values, _known: Values, context: EntryContext): Values {
@@ -54,7 +49,7 @@ function inStack(path: readonly string[], value: Value, context: EntryContext): 
           context.left('cloud_init.password_wo', 'A stack names where the password is: `password: { env: NAME }`.');
           return [];
         }
-        const image = key === 'import_from' ? /^image:(.+)$/.exec(String(each))?.[1] : undefined;
+        const image = key === 'import_from' || key === 'iso' ? /^image:(.+)$/.exec(String(each))?.[1] : undefined;
         return [image === undefined ? [key, inStack([...path, key], each, context)] : ['image', image]];
       }),
     );
@@ -65,6 +60,11 @@ function inStack(path: readonly string[], value: Value, context: EntryContext): 
 function documentOf(value: Values, context: EntryContext): Value {
   const text = typeof value.file === 'string' ? context.fileText(value.file) : undefined;
   return text === undefined ? value : { text };
+}
+
+/** In the state of any of the providers. */
+export function vmidIn(known: Values | undefined): number | undefined {
+  return lastNumber(known?.vm_id ?? known?.vmid ?? known?.id);
 }
 
 function lastNumber(value: Value | undefined): number | undefined {

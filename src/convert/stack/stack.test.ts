@@ -159,6 +159,66 @@ describe('a stack of a configuration', () => {
     expect(resolved?.vms.length).toBe(4);
   });
 
+  it('leaves out templates that exist, and names images of disks and drives', () => {
+    const files = new Map([
+      [
+        'main.tf',
+        `resource "proxmox_virtual_environment_download_file" "cd" {
+  for_each     = { "24.04" = "https://images.example.org/a.iso" }
+  content_type = "iso"
+  datastore_id = "local"
+  node_name    = "pve1"
+  url          = each.value
+}
+resource "proxmox_virtual_environment_vm" "base" {
+  name      = "base"
+  node_name = "pve1"
+  template  = true
+  disk {
+    interface    = "scsi0"
+    datastore_id = "local-lvm"
+    import_from  = "local:import/a.qcow2"
+    size         = 8
+  }
+}
+resource "proxmox_virtual_environment_vm" "web" {
+  name      = "web"
+  node_name = "pve1"
+  clone {
+    vm_id = proxmox_virtual_environment_vm.base.vm_id
+  }
+  cdrom {
+    interface = "ide2"
+    file_id   = proxmox_virtual_environment_download_file.cd["24.04"].id
+  }
+}
+`,
+      ],
+    ]);
+    const resource = (name: string, vmid: number) => ({
+      mode: 'managed',
+      type: 'proxmox_virtual_environment_vm',
+      name,
+      instances: [{ attributes: { vm_id: vmid, node_name: 'pve1', id: String(vmid) } }],
+    });
+    const state = readState(JSON.stringify({ version: 4, resources: [resource('base', 571), resource('web', 572)] }));
+    const { changed } = convertFiles(files, state);
+    const { text, findings } = stackOf({
+      files: new Map([...files, ...changed]),
+      name: 'lab',
+      ...(state && { state }),
+    });
+    expect(findings).toMatchObject([{ kind: 'dropped', subject: 'proxwright_template.base' }]);
+    expect(parse(text)).toMatchObject({
+      images: { 'cd-24-04': { content: 'iso' } },
+      vms: { web: { vmid: 572, clone: { template: expect.anything() }, disks: { ide2: { image: 'cd-24-04' } } } },
+    });
+    expect(text).toContain('571');
+    expect(text).not.toContain('templates:');
+    const { diagnostics } = resolveStack(loadStack(text, 'stack.yaml'), { environment: {} });
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  });
+
   it('reports what only a state knows', () => {
     const { findings, text } = stack();
     expect(findings).toMatchObject([

@@ -10,7 +10,7 @@ import type { Finding } from '../report.ts';
 import type { StateResource } from '../state.ts';
 import { type Files, readModules } from '../terraform/convert.ts';
 import { directoryOf, type Module, type SourceFile } from '../terraform/module.ts';
-import { imageEntry, type Section, templateEntry, vmEntry } from './entries.ts';
+import { imageEntry, type Section, vmEntry, vmidIn } from './entries.ts';
 import { entriesOf, evaluate, NotKnown, type Scope, textOfValue } from './evaluate.ts';
 import type { Value } from './value.ts';
 
@@ -30,7 +30,7 @@ export function stackOf({ files, name, state = [] }: StackInput): StackResult {
   const modules = new Map(readModules(files).map((module) => [module.directory, module]));
   const root = modules.get('');
   const findings: Finding[] = [];
-  const sections: Record<Section, Record<string, unknown>> = { images: {}, templates: {}, vms: {} };
+  const sections: Record<Section, Record<string, unknown>> = { images: {}, vms: {} };
   if (root) {
     const work = { files, modules, findings, sections, state };
     new ModuleValues(root, '', '', variableFiles(files), work).collect();
@@ -70,7 +70,6 @@ interface Instance {
 
 const SECTIONS: Readonly<Record<string, Section>> = {
   proxwright_vm: 'vms',
-  proxwright_template: 'templates',
   proxwright_image: 'images',
 };
 
@@ -107,6 +106,7 @@ class ModuleValues {
         if (item.type === 'module') this.child(file, item);
         const section = item.type === 'resource' ? SECTIONS[item.labels[0]?.text ?? ''] : undefined;
         if (section) this.resource(file, item, section);
+        else if (item.type === 'resource' && item.labels[0]?.text === 'proxwright_template') this.template(file, item);
       }
     }
   }
@@ -121,9 +121,23 @@ class ModuleValues {
         fileText: (path) => this.work.files.get(path.replace(/^\.\//, '')),
         left: (what, why) => this.left(file, block, subject, what, why),
       });
-      const label = [this.prefix, name, key].filter((part) => part !== undefined && part !== '').join('-');
-      this.work.sections[section][label.replace(/[^A-Za-z0-9_-]+/g, '-')] = entry;
+      this.work.sections[section][this.labelOf(name, key)] = entry;
     }
+  }
+
+  /** The plan refuses a template that exists and that the stack did not build. */
+  private template(file: SourceFile, block: Block): void {
+    const { line } = positionOf(file.text, block.start);
+    const subject = `proxwright_template.${block.labels[1]?.text}`;
+    const why =
+      'The template exists, and VMs are cloned from it as it is. A stack can build the next one: write it under `templates`, with another name.';
+    this.work.findings.push({ kind: 'dropped', file: file.path, line, subject, what: 'template', why });
+  }
+
+  /** The name of an entry. */
+  private labelOf(name: string, key: string | number | undefined): string {
+    const parts = [this.prefix, name, key].filter((part) => part !== undefined && part !== '');
+    return parts.join('-').replace(/[^A-Za-z0-9_-]+/g, '-');
   }
 
   /** The VM in the state, under its former type or ours. */
@@ -132,7 +146,7 @@ class ModuleValues {
       ({ module, address, index }) =>
         module === this.address &&
         index === key &&
-        new RegExp(`^(proxwright_vm|proxmox_[a-z0-9_]*vm2?|proxmox_vm_qemu)\\.${name}$`).test(address),
+        new RegExp(`^(proxwright_(?:vm|template)|proxmox_[a-z0-9_]*vm2?|proxmox_vm_qemu)\\.${name}$`).test(address),
     )?.values;
   }
 
@@ -275,8 +289,15 @@ class ModuleValues {
             if (!(error instanceof NotKnown)) throw error;
           }
         }
-        const label = [this.prefix, name, key].filter((part) => part !== undefined && part !== '').join('-');
-        return [key, { ...(type === 'proxwright_image' && { id: `image:${label}` }), ...values }] as const;
+        const vmid = type === 'proxwright_image' ? undefined : vmidIn(this.knownOf(name, key));
+        return [
+          key,
+          {
+            ...(type === 'proxwright_image' && { id: `image:${this.labelOf(name, key)}` }),
+            ...(vmid !== undefined && { vmid }),
+            ...values,
+          },
+        ] as const;
       });
       const [only] = all;
       if (!isMany && only) return { value: only[1], used: 1 };
@@ -297,7 +318,7 @@ class ModuleValues {
   }
 }
 
-const ENTRIES = { vms: vmEntry, templates: templateEntry, images: imageEntry } as const;
+const ENTRIES = { vms: vmEntry, images: imageEntry } as const;
 
 function within(scope: Scope, name: string, value: { readonly [name: string]: Value }): Scope {
   return (asked, path) => (asked === name ? { value, used: 0 } : scope(asked, path));

@@ -37,8 +37,9 @@ function worldOf(name: string, { vms, volumes }: RecordedEstate): WorldFile {
 
 /** Their whole take-over by Terraform was run, too. */
 const reported = recorded.filter((name) => existsSync(join(ESTATES, name, 'report.txt')));
-/** The others have images or files, which are no VMs to import. */
-const planned = recorded.filter((name) => !['bpg-snippets', 'bpg-talos'].includes(name));
+/** They have images, files or templates, which are no VMs to import. */
+const MORE_THAN_VMS = ['bpg-images', 'bpg-snippets', 'bpg-talos'];
+const planned = recorded.filter((name) => !MORE_THAN_VMS.includes(name));
 
 describe('a recorded estate of another provider', () => {
   it.each(reported)('%s is converted with the report that its real run had', async (name) => {
@@ -54,13 +55,10 @@ describe('a recorded estate of another provider', () => {
 
   it.each(planned)('%s is a stack with an empty plan, once its VMs are imported', async (name) => {
     const made = await readRecorded(join(ESTATES, name, 'made.json'));
-    const files = filesOf(name);
-    const state = readState(JSON.stringify({ resources: made.resources }));
-    const { changed } = convertFiles(files, state);
-    const converted = stackOf({ files: new Map([...files, ...changed]), name: 'lab', ...(state && { state }) });
+    const text = stackTextOf(name, made);
     const lab = new StackScene([], ({ now }) => buildWorld(worldOf(name, made), { now, file: 'recorded' }));
     await lab.run(async () => {
-      const stack = stackIn(converted.text);
+      const stack = stackIn(text);
       for (const vm of stack.vms) await lab.import(stack, vm.fields.vmid ?? 0, { address: vm.address });
       const { changes } = await lab.plan(stack);
       const differences = changes.flatMap(({ address, kind, differences: paths }) =>
@@ -71,10 +69,24 @@ describe('a recorded estate of another provider', () => {
     });
   });
 
+  it.each(MORE_THAN_VMS)('%s is a valid stack with every VM that is no template', async (name) => {
+    const made = await readRecorded(join(ESTATES, name, 'made.json'));
+    const machines = Object.entries(made.vms).filter(([, { config }]) => config.template !== '1');
+    const { vms } = stackIn(stackTextOf(name, made));
+    expect(vms.map(({ fields }) => String(fields.vmid)).sort()).toEqual(machines.map(([vmid]) => vmid).sort());
+  });
+
   it('is one of several', () => {
     expect(recorded.length).toBeGreaterThanOrEqual(10);
   });
 });
+
+function stackTextOf(name: string, { resources }: RecordedEstate): string {
+  const files = filesOf(name);
+  const state = readState(JSON.stringify({ resources }));
+  const { changed } = convertFiles(files, state);
+  return stackOf({ files: new Map([...files, ...changed]), name: 'lab', ...(state && { state }) }).text;
+}
 
 function stackIn(text: string): ResolvedStack {
   const environment = { TF_VAR_endpoint: '', TF_VAR_token_id: '', TF_VAR_token_secret: '' };
