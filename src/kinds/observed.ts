@@ -46,6 +46,8 @@ export interface Observed {
   readonly pciMappings: Readable<ReadonlyMap<string, readonly string[]>>;
   /** Those of them whose devices move with a running VM; read only where VMs are to be moved. */
   readonly livePciMappings?: ReadonlySet<string>;
+  /** What ties a running VM to its node, in the server's words; read only for VMs that may move and have a VNC clipboard. */
+  readonly localResources?: ReadonlyMap<number, readonly string[]>;
   /** Snapshots of VMs; read only for commands about them, and where a plan of the VM depends on them. */
   readonly snapshots?: ReadonlyMap<Address, Readable<VmSnapshots>>;
   /** Resources of the HA manager by VM id; read only where the stack mentions `ha`. */

@@ -3,6 +3,7 @@ import type { Kind, NeedsContext, StepNeeds } from '../kind.ts';
 import { NOTHING_PLANNED } from '../kind.ts';
 import type { Observed } from '../observed.ts';
 import { machinesOf, type ResolvedStack } from '../stack.ts';
+import { mayMigrate } from '../vm/plan/migration.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
 import { checkDevices, examineDevices } from './doctor.ts';
 import { mapPciDevice, pciMapNeeds } from './map-device.ts';
@@ -30,7 +31,10 @@ export const pciMappingKind: Kind = {
   },
   actions: { [PCI_MAP]: { label: 'configure', run: mapPciDevice } },
   declared: () => [],
-  observe: ({ pve, stack, nodes, signal, relocates }) => observePci({ pve, stack, nodes, signal, relocates }),
+  observe: ({ pve, stack, state, nodes, signal, relocates }) => {
+    const moves = relocates || stack.vms.some((vm) => mayMigrate(vm, state.vms[vm.address]));
+    return observePci({ pve, stack, nodes, signal, relocates: moves });
+  },
   plan: ({ stack, observed, isSelected }) => {
     const selected = stack.vms.filter(({ address }) => isSelected(address));
     const resources = pciMapSteps(selected, observed).map((step) => ({

@@ -2,7 +2,9 @@
 import { splitProperty } from '../../pve/wire/index.ts';
 import { mappingsOnNode } from '../guests/launch.ts';
 import { dieFault } from '../http/response.ts';
+import { isServerSince } from '../world/releases.ts';
 import type { MappingKind, Vm, World } from '../world/world.ts';
+import { clipboardOf, isMachineSince } from './machine.ts';
 
 interface MappedResource {
   readonly key: string;
@@ -48,8 +50,22 @@ export function localResources(world: World, vm: Vm): string[] {
     ...(vm.process ? stayingAlive(current) : []),
     ...(current.has('ivshmem') ? ['ivshmem'] : []),
     ...ties.map(([key]) => key),
+    ...(isClipboardFixed(world, vm) ? [VNC_CLIPBOARD] : []),
   ];
 }
+
+const VNC_CLIPBOARD = 'clipboard=vnc';
+
+/**
+ * Rule [source QS QemuMigrate.pm prepare, API2/Qemu.pm migrate_vm_precondition]: a VNC clipboard moves with a running VM
+ * from machine version 10.1 on. Before qemu-server 9.1.4, it never did.
+ */
+function isClipboardFixed(world: World, { process, config: { current } }: Vm): boolean {
+  if (!process || clipboardOf(current.get('vga')) !== 'vnc') return false;
+  return !isServerSince(world, '9.2') || !isMachineSince(world, process.launched.get('machine'), CLIPBOARD_MOVES);
+}
+
+const CLIPBOARD_MOVES = [10, 1] as const;
 
 /** Rule [check_non_migratable_resources]. */
 function stayingAlive(current: ReadonlyMap<string, string>): string[] {
@@ -60,7 +76,9 @@ function stayingAlive(current: ReadonlyMap<string, string>): string[] {
 /** Rule [source QS QemuMigrate.pm prepare]. */
 export function checkLocalResources(world: World, vm: Vm, target: string): void {
   const mapped = mappedResources(world, vm);
-  const blocking = localResources(world, vm).filter((key) => !mapped.some((resource) => resource.key === key));
+  const blocking = localResources(world, vm).filter(
+    (key) => key !== VNC_CLIPBOARD && !mapped.some((resource) => resource.key === key),
+  );
   if (blocking.length > 0) throw dieFault(`can't migrate VM which uses local devices: ${blocking.join(', ')}`);
   const missing = missingOn(world, mapped, target);
   if (missing.length > 0) throw dieFault(`can't migrate to '${target}': missing mapped devices ${missing.join(', ')}`);
@@ -68,5 +86,9 @@ export function checkLocalResources(world: World, vm: Vm, target: string): void 
   if (vm.process && fixed.length > 0) {
     const names = fixed.sort().join(', ');
     throw dieFault(`can't live migrate running VM which uses following mapped devices: ${names}`);
+  }
+  if (isClipboardFixed(world, vm)) {
+    const since = isServerSince(world, '9.2') ? ' with QEMU/machine versions older than 10.1' : '';
+    throw dieFault(`VMs with 'clipboard' set to 'vnc' are not live migratable${since}!`);
   }
 }

@@ -165,6 +165,23 @@ export function assertMachineVersion(world: World, node: string, config: Readonl
   }
 }
 
+/** Rule [source QS QemuServer/Machine.pm is_machine_version_at_least]: a type without a version runs the newest that QEMU has. */
+export function isMachineSince(
+  world: World,
+  machine: string | undefined,
+  [major, minor]: readonly [number, number],
+): boolean {
+  const type = parsedMachine(machine).get('type') ?? '';
+  const [, ...pinned] = /-(\d+)\.(\d+)/.exec(type) ?? [];
+  const [ownMajor = 0, ownMinor = 0] = (pinned.length > 0 ? pinned : world.version.qemu.split('.')).map(Number);
+  return ownMajor > major || (ownMajor === major && ownMinor >= minor);
+}
+
+export function clipboardOf(vga: string | undefined): string | undefined {
+  const parsed = parseProperty(VGA_FORMAT, vga ?? '');
+  return parsed.ok ? parsed.value.get('clipboard') : undefined;
+}
+
 /** Rule [source QS QemuServer.pm assert_clipboard_config]. */
 export function assertClipboard(vga: string | undefined): void {
   const parsed = parseProperty(VGA_FORMAT, vga ?? '');

@@ -34,6 +34,7 @@ import { givesCpuModel, isCustomModel } from '../plan/checks/processors.ts';
 import { followsTemplate } from '../plan/replace/template-change.ts';
 import { observeSnapshots, withoutSnapshots } from '../snapshot/observe.ts';
 import { observeHa, readHa } from './ha.ts';
+import { moversOf, readLocalResources } from './movers.ts';
 import { AskedPermissions, readNeighbours } from './neighbours.ts';
 import { observeDirectories } from './shared-directories.ts';
 
@@ -55,27 +56,40 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   const asked = new AskedPermissions(pve, signal);
   const seesAll = () => asked.seesAllVms();
   const snapshots = await observeSnapshots(context, stack, vms);
+  const movers = moversOf(context, stack, vms);
+  const left = movers.map(({ node }) => node).filter((node) => nodes.get(node)?.online);
   const toCheck = context.relocates
     ? online(nodes)
-    : [...new Set([...nodesToCheck(toMake, stack, vms, nodes), ...withoutSnapshots(snapshots, vms)])];
-  const [templates, storages, bridges, ha, directories, ids, pools, cpuModels, claimants, begun, neighbours] =
-    await Promise.all([
-      readTemplates(pve, referencesOf(toMake, stack), guests, signal),
-      readPerNode(toCheck, (node) => context.storages(node)),
-      readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
-      context.relocates || context.snapshots
-        ? readHa(pve, signal).then((read) => ({ ha: read }))
-        : observeHa(pve, stack, signal),
-      observeDirectories(context, machinesOf(stack)),
-      readIds(context, toMake, seesAll),
-      readPools(context, toMake),
-      readCpuModels(context, toMake, vms),
-      readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
-      readClaimants(pve, beingMade(state, guests), signal),
-      needsNeighbours(context, toMake, vms)
-        ? readNeighbours({ pve, state, nodes, guests, signal, seesAll })
-        : undefined,
-    ]);
+    : [...new Set([...nodesToCheck(toMake, stack, vms, nodes), ...left, ...withoutSnapshots(snapshots, vms)])];
+  const [
+    templates,
+    storages,
+    bridges,
+    ha,
+    localResources,
+    directories,
+    ids,
+    pools,
+    cpuModels,
+    claimants,
+    begun,
+    neighbours,
+  ] = await Promise.all([
+    readTemplates(pve, referencesOf(toMake, stack), guests, signal),
+    readPerNode(toCheck, (node) => context.storages(node)),
+    readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
+    movers.length > 0 || context.relocates || context.snapshots
+      ? readHa(pve, signal).then((read) => ({ ha: read }))
+      : observeHa(pve, stack, signal),
+    readLocalResources(pve, movers, signal),
+    observeDirectories(context, machinesOf(stack)),
+    readIds(context, toMake, seesAll),
+    readPools(context, toMake),
+    readCpuModels(context, toMake, vms),
+    readClaimants(pve, possibleClaimants(toMake, stack.vms, state, guests), signal),
+    readClaimants(pve, beingMade(state, guests), signal),
+    needsNeighbours(context, toMake, vms) ? readNeighbours({ pve, state, nodes, guests, signal, seesAll }) : undefined,
+  ]);
   const present = [...vms.values()].flatMap((found) => (found.kind === 'present' ? [found.vm] : []));
   const locks = await observeLocks({ pve, signal }, [...present, ...claimants.values(), ...begun.values()]);
   const permissions = await asked.answer;
@@ -85,6 +99,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     storages,
     bridges,
     ...ha,
+    ...(localResources.size > 0 && { localResources }),
     ...directories,
     ...ids,
     pools,

@@ -35,6 +35,7 @@ import {
   type VmPlanInput,
 } from './desired-vm.ts';
 import { checkMoves, type DiskMove, diskMoves, isMove, moveSteps, withoutOfflineMoves } from './disk-moves.ts';
+import { type Migration, migrates, migrationOf } from './migration.ts';
 import { notesOn, withNotes } from './notes.ts';
 import { carryNotes, slotProblems, takingSteps, withDrives, withoutHolder } from './replace/carried.ts';
 import { keptProblem, keptVolumes } from './replace/kept-disks.ts';
@@ -65,7 +66,8 @@ export function planExisting(
   findings.problems.push(...impossible);
   if (impossible.length > 0) return undefined;
   const before = findings.problems.length;
-  if (differences.length > 0) checkVm({ vm, base: values, creating: false }, observed, findings);
+  const isMigrated = migrates(vm, recorded, actual);
+  if (differences.length > 0 || isMigrated) checkVm({ vm, base: values, creating: false }, observed, findings);
   const removed = removedSlots(diff.differences, desired);
   const observedVm: ObservedVm = { kind: 'present', vm: actual };
   const { destroyData = [] } = input;
@@ -75,14 +77,14 @@ export function planExisting(
   if (kept) findings.problems.push(kept);
   if (carried) findings.problems.push(...slotProblems(vm, carried, { place: actual.node }));
   if (findings.problems.length > before) return undefined;
-  const isMigrated = migrates(vm, recorded, actual);
+  const migration = migrationOf(input, recorded, actual, findings);
   const moves = diskMoves(diff.differences, desired, values, {
     node: isMigrated ? vm.fields.node : actual.node,
     bytesPerSecond: input.diskMoveBytesPerSecond,
   });
   const movesNotes = checkMoves(input, moves, findings);
   findings.problems.push(...heldDisks(input, actual, moves, removed));
-  const changing = existingSteps(input, recorded, actual, desired, moves, diff);
+  const changing = existingSteps(input, recorded, actual, desired, { migration, moves }, diff);
   const { steps: configured, notes } = guarded(input, recorded, actual, { steps: changing, removed }, findings);
   if (findings.problems.length > before) return undefined;
   const prepared = withHa(configured, haStep(vm, recorded, ha.length > 0));
@@ -109,6 +111,7 @@ export function planExisting(
       ...withNotes([
         ...(carried ? carryNotes(carried, 'comes back: an earlier run did not finish the replacement') : []),
         ...notesOn(input, recorded, actual),
+        ...(migration?.notes ?? []),
         ...movesNotes,
         ...notes,
       ]),
@@ -253,17 +256,12 @@ function removedVolumes(slots: ReadonlySet<string>, values: ReadonlyMap<string, 
   return destroys.length > 0 ? { destroys } : {};
 }
 
-/** The file names another node than before. A VM that another client migrated stays where it is. */
-function migrates({ fields }: ResolvedVm, { lastApplied }: VmRecord, actual: VmObserved): boolean {
-  return lastApplied.node !== undefined && lastApplied.node !== fields.node && actual.node !== fields.node;
-}
-
 function existingSteps(
   input: VmPlanInput,
   recorded: VmRecord,
   actual: VmObserved,
   desired: DesiredConfig,
-  moves: readonly DiskMove[],
+  { migration, moves }: { readonly migration: Migration | undefined; readonly moves: readonly DiskMove[] },
   { differences, restartPending }: Pick<ReturnType<typeof diffVm>, 'differences' | 'restartPending'>,
 ): Step[] {
   const { vm } = input;
@@ -275,14 +273,24 @@ function existingSteps(
   };
   const last = recorded.lastApplied;
   const unfinished = recorded.phase !== 'complete';
-  if (migrates(vm, recorded, actual)) add(vmStep(address, 'vm.migrate', { target: fields.node, from: actual.node }));
+  // The file may also say that the VM is stopped in the end, which is a step of its own.
+  const stop = vmStep(
+    address,
+    'vm.stop',
+    { how: 'shutdown', forNow: true },
+    fields.power === 'stopped' ? { part: 'for-now' } : {},
+  );
+  const isOffToMigrate = actual.running && migration?.isOffline === true;
+  if (isOffToMigrate) add(stop);
+  if (migration) add(vmStep(address, 'vm.migrate', { target: fields.node, from: actual.node }));
   // Moving comes before growing: the old storage may have no room for more, and there is less to copy.
-  for (const step of moveSteps(vm, moves, (move) => !actual.running || !move.isOffline)) add(step);
-  const isOffForNow = actual.running && moves.some(({ isOffline }) => isOffline);
-  if (isOffForNow) {
-    add(vmStep(address, 'vm.stop', { how: 'shutdown', forNow: true }));
+  for (const step of moveSteps(vm, moves, (move) => !actual.running || isOffToMigrate || !move.isOffline)) add(step);
+  const isOffToMoveDisks = actual.running && !isOffToMigrate && moves.some(({ isOffline }) => isOffline);
+  if (isOffToMoveDisks) {
+    add(stop);
     for (const step of moveSteps(vm, moves, ({ isOffline }) => isOffline)) add(step);
   }
+  const isOffForNow = isOffToMigrate || isOffToMoveDisks;
   const packed = packDesired(desired.values());
   const changed = new Set(differences.map(({ key }) => key));
   const grow = (resizes: readonly { readonly disk: string; readonly sizeBytes: number }[]) => {
@@ -324,11 +332,11 @@ function existingSteps(
     unfinished ||
     hasMoreToRecord(last, toRecord, desired, (path) => isManagedHa(vm, path) || isFollowed(vm, path))
   ) {
-    // A restart may fail between stop and start. Until it ends, no power state is recorded, so the next plan starts the VM.
+    // A run may end between stop and start. Until the VM runs, no power state is recorded, so the next plan starts it.
     add(
       vmStep(address, 'vm.verify', {
         desired: packed,
-        applied: restarts ? { ...applied(vm, desired), ...kept } : toRecord,
+        applied: restarts || isStartedAgain ? { ...applied(vm, desired), ...kept } : toRecord,
       }),
     );
   }

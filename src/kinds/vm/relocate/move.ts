@@ -7,7 +7,7 @@ import { packDesired } from '../config/packed.ts';
 import { stillAppliedHa } from '../ha.ts';
 import { applied, desiredOfExisting, readyStep } from '../plan/desired-vm.ts';
 import { vmStep } from '../steps.ts';
-import { copiedVolumes, isManagedByHa, storedDrives } from './obstacles.ts';
+import { copiedVolumes, isManagedByHa, type Mover, storedDrives } from './obstacles.ts';
 import { isLeftStopped, isPinned, type Resident } from './residents.ts';
 
 export interface MoveRequest {
@@ -36,7 +36,7 @@ export function moveOf(
   const notes = [
     `${target}: ${choice}`,
     howItMoves(resident),
-    ...copies(resident, target, context),
+    ...copiesNote(resident, target, context),
     ...storageNotes(resident, context),
     ...fileNote(resident, target),
   ];
@@ -76,14 +76,18 @@ function chained(steps: readonly Step[]): Step[] {
   return steps.map((step, index) => ({ ...step, needs: steps.slice(index - 1, index).map(({ id }) => id) }));
 }
 
-function howItMoves(resident: Resident): string {
+export function howItMoves(resident: Pick<Resident, 'restarts' | 'vm' | 'ha'>): string {
   if (resident.restarts) return 'it is shut down, moved and started';
   if (isManagedByHa(resident)) return 'the HA manager moves it';
   return resident.vm.running ? 'it moves while it runs' : 'it is stopped and stays stopped';
 }
 
-function copies(resident: Resident, target: string, { observed, targetStorage }: RelocateContext): string[] {
-  const copied = [...copiedVolumes(resident, observed, targetStorage)];
+export function copiesNote(
+  mover: Mover,
+  target: string,
+  { observed, targetStorage }: Pick<RelocateContext, 'observed' | 'targetStorage'>,
+): string[] {
+  const copied = [...copiedVolumes(mover, observed, targetStorage)];
   const parts = copied.map(([storage, bytes]) => (bytes > 0 ? `${printByteSize(bytes)} to ${storage}` : storage));
   return parts.length > 0 ? [`local disks are copied to ${target}: ${parts.join(', ')}`] : [];
 }

@@ -28,12 +28,14 @@ export interface Obstacle {
   readonly isLiveOnly?: true;
 }
 
-export function obstaclesOf(mover: Mover, observed: Observed): Obstacle[] {
+/** `offline` completes the hint where the VM can move if it is shut down: how the user allows that. */
+export function obstaclesOf(mover: Mover, observed: Observed, offline: Hint): Obstacle[] {
   return [
     ...lockObstacle(mover.vm, observed),
-    ...deviceObstacles(mover.vm, observed),
-    ...memoryObstacles(mover.vm),
-    ...driveObstacles(mover, observed),
+    ...deviceObstacles(mover.vm, observed, offline),
+    ...memoryObstacles(mover.vm, offline),
+    ...clipboardObstacle(mover.vm, observed, offline),
+    ...driveObstacles(mover, observed, offline),
     ...highAvailabilityObstacle(mover, observed),
   ];
 }
@@ -56,7 +58,7 @@ function lockObstacle({ vmid, lock }: VmObserved, { locks }: Observed): Obstacle
  * Rule [source QS QemuMigrate/Helpers.pm check_local_resources, since Proxmox VE 8.4]: sockets are created again on the
  * target, and a PCI device moves with a running VM if its mapping says `live-migration-capable`.
  */
-function deviceObstacles({ current }: VmObserved, { livePciMappings: live }: Observed): Obstacle[] {
+function deviceObstacles({ current }: VmObserved, { livePciMappings: live }: Observed, offline: Hint): Obstacle[] {
   return [...current].flatMap(([key, text]): Obstacle[] => {
     const kind = /^(hostpci|usb|serial|parallel|virtiofs)\d+$/.exec(key)?.[1];
     if (kind === undefined || /^(socket|spice)/.test(text)) return [];
@@ -79,7 +81,7 @@ function deviceObstacles({ current }: VmObserved, { livePciMappings: live }: Obs
       {
         path,
         what: `uses ${key}, and Proxmox does not move a running VM with a ${kind === 'virtiofs' ? 'directory' : 'device'} of its node.`,
-        hint: kind === 'hostpci' ? advice`${LIVE_HINT} ${capableHint(mapping)}` : LIVE_HINT,
+        hint: kind === 'hostpci' ? advice`${offline} ${capableHint(mapping)}` : offline,
         isLiveOnly: true,
       },
     ];
@@ -91,15 +93,13 @@ function capableHint(mapping = ''): string {
   return `If the device and its driver can move with a running VM, say so in its mapping and restart the VM once: ${mark}`;
 }
 
-const LIVE_HINT = advice`Let Proxwright shut it down, move it and start it again: add --allow-restart, or write ${setting('restart', 'when_needed')}.`;
-
 /** Rules [source QS QemuMigrate/Helpers.pm check_non_migratable_resources and check_local_resources]. */
-function memoryObstacles({ current }: VmObserved): Obstacle[] {
+function memoryObstacles({ current }: VmObserved, offline: Hint): Obstacle[] {
   const encrypted = ENCRYPTED.filter(({ key }) => current.has(key)).map(
     ({ key, path, name }): Obstacle => ({
       path,
       what: `has its memory encrypted by ${name} (${key}), so Proxmox cannot move it while it runs.`,
-      hint: LIVE_HINT,
+      hint: offline,
       isLiveOnly: true,
     }),
   );
@@ -112,6 +112,27 @@ const ENCRYPTED = [
   { key: 'amd-sev', path: 'amd_sev', name: 'AMD SEV' },
   { key: 'intel-tdx', path: 'intel_tdx', name: 'Intel TDX' },
 ] as const;
+
+/** Whether the display has a VNC clipboard, which a VM takes along only from QEMU machine version 10.1 on. */
+export function hasVncClipboard({ current }: Pick<VmObserved, 'current'>): boolean {
+  return propertyOf('vga', current.get('vga')).get('clipboard') === 'vnc';
+}
+
+/** As the preconditions of a migration name it. */
+const VNC_CLIPBOARD = 'clipboard=vnc';
+
+/** Rule [source QS API2/Qemu.pm migrate_vm_precondition, QemuMigrate.pm prepare]: the version of the running machine decides. */
+function clipboardObstacle({ vmid }: VmObserved, { localResources }: Observed, offline: Hint): Obstacle[] {
+  if (!localResources?.get(vmid)?.includes(VNC_CLIPBOARD)) return [];
+  return [
+    {
+      path: 'vga.clipboard',
+      what: 'has a VNC clipboard, and Proxmox does not move it while it runs with a machine version before 10.1.',
+      hint: offline,
+      isLiveOnly: true,
+    },
+  ];
+}
 
 /** The name of the resource mapping that a device uses, if any. */
 export function mappingOf(key: string, text: string): string | undefined {
@@ -146,13 +167,25 @@ export function storedDrives({ vm }: Pick<Mover, 'vm'>, observed: Observed): Sto
   });
 }
 
+/** Our own volume with custom cloud-init files. */
+const isSeedFile = (file: string) => /:iso\/proxwright-[^/]*\.iso$/.test(file);
+
 /** Rule [source QS QemuMigrate.pm scan_local_volumes]. */
-function driveObstacles(mover: Mover, observed: Observed): Obstacle[] {
+function driveObstacles(mover: Mover, observed: Observed, offline: Hint): Obstacle[] {
   const local = storedDrives(mover, observed).filter(({ isShared }) => !isShared);
   const hasSnapshots = mover.vm.current.has('parent');
   return local.flatMap(({ drive, storage }): Obstacle[] => {
     const { key, volume, kind, file } = drive;
     const path = `disks.${key}`;
+    if (kind === 'cdrom' && isSeedFile(file)) {
+      return [
+        {
+          path: 'cloud_init.storage',
+          what: `has its cloud-init files in ${file}, and "${storage}" belongs to its node alone.`,
+          hint: advice`Put them on a storage that all nodes share: ${setting('cloud_init.storage', '…')}`,
+        },
+      ];
+    }
     if (kind === 'cdrom') {
       return [
         {
@@ -176,7 +209,7 @@ function driveObstacles(mover: Mover, observed: Observed): Obstacle[] {
         {
           path,
           what: `has snapshots, and Proxmox does not copy ${key} (${file}) with its snapshots while the VM runs.`,
-          hint: advice`Delete the snapshots first. ${LIVE_HINT}`,
+          hint: advice`Delete the snapshots first. ${offline}`,
           isLiveOnly: true,
         },
       ];

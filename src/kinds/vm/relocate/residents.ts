@@ -2,7 +2,7 @@
 import { type Address, kindOf } from '../../../base/address.ts';
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { advice, command } from '../../../base/hint.ts';
+import { advice, command, setting } from '../../../base/hint.ts';
 import type { RelocateContext } from '../../kind.ts';
 import { recordedMachines, type VmRecord } from '../../recorded.ts';
 import { type ResolvedVm, whereOf } from '../../stack.ts';
@@ -92,6 +92,8 @@ function placeProblem(
   return notOurs({ address, recorded, observed: found.vm, where }).diagnostic;
 }
 
+const ALLOW_RESTART = advice`Let Proxwright shut it down, move it and start it again: add --allow-restart, or write ${setting('restart', 'when_needed')}.`;
+
 const MIB = 1024 ** 2;
 /** Proxmox's default. */
 const DEFAULT_MEMORY_MIB = '512';
@@ -108,7 +110,7 @@ function residentAt(
   const values = effectiveValues(vm);
   const isUp = vm.running || isLeftStopped(vm, desired, recorded);
   const memoryMib = Number(propertyOf('memory', values.get('memory')).get('current') ?? DEFAULT_MEMORY_MIB);
-  const obstacles = obstaclesOf(mover, observed).filter(({ isLiveOnly }) => !isLiveOnly || isUp);
+  const obstacles = obstaclesOf(mover, observed, ALLOW_RESTART).filter(({ isLiveOnly }) => !isLiveOnly || isUp);
   const mayRestart = context.allowRestart === true || desired?.fields.restart === 'when_needed';
   const live = obstacles.filter(({ isLiveOnly }) => isLiveOnly);
   const restarts = isUp && desired !== undefined && (!vm.running || (live.length > 0 && mayRestart));

@@ -146,6 +146,12 @@ export class VmHandle {
     return this.#dispatch('POST', '/migrate', { ...params }, options);
   }
 
+  /** What ties the VM to its node, and where it could go; needs VM.Migrate. */
+  migratability(options?: CallOptions) {
+    const shape = z.looseObject({ local_resources: maybe(z.array(z.string())) });
+    return this.#scope.api.get(vmPath(this.#scope, '/migrate'), shape, {}, options);
+  }
+
   feature(
     feature: 'snapshot' | 'clone' | 'copy',
     params: { readonly snapname?: string | undefined } = {},
