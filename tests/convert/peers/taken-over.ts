@@ -48,6 +48,8 @@ const ROOT = {
   TF_VAR_root_password: 'proxwright',
 };
 
+const HA_ROUND_MS = 10_000;
+
 export async function takeOver({ host, peers, estate, asRoot }: TakeOverOptions): Promise<TakenOver> {
   const tools = await mkdtemp(join(tmpdir(), 'proxwright-peers-'));
   const name = basename(dirname(estate));
@@ -98,6 +100,8 @@ async function inScene(scene: Scene, estate: string, waiting: readonly string[])
     const state = await readFile(join(directory, 'terraform.tfstate'), 'utf8');
     await writeRecorded(join(estate, '..', 'made.json'), state, scene.world, before);
   }
+  // The HA manager starts and stops VMs some rounds after a request; that is no change of the apply.
+  while (!isHaAtRest(scene.world)) await scene.simulator.runtime.clock.sleep(HA_ROUND_MS);
   const configs = vmConfigs(scene.world);
 
   const { deps } = testDeps({ directory, json: true });
@@ -143,6 +147,18 @@ async function inScene(scene: Scene, estate: string, waiting: readonly string[])
     leftOver: difference(expected, inventory(scene.world)),
     made,
   };
+}
+
+function isHaAtRest({ ha, vms }: World): boolean {
+  return [...ha.resources].every(([sid, options]) => {
+    const service = ha.services.get(sid);
+    const isRunning = vms.get(service?.vmid ?? 0)?.process !== undefined;
+    const requested = options.get('state') ?? 'started';
+    if (requested === 'ignored') return true;
+    return requested === 'started'
+      ? service?.state === 'started' && isRunning
+      : service?.state === 'stopped' && !isRunning;
+  });
 }
 
 function vmConfigs(world: World): ReadonlyMap<string, string> {
