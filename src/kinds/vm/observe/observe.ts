@@ -40,19 +40,21 @@ import { observeDirectories } from './shared-directories.ts';
 
 /** VMs and templates: a template is a VM until it is converted, and is recorded as one. */
 export async function observeMachines(context: ObserveContext): Promise<Partial<Observed>> {
-  const { pve, state, signal, replace, secrets, nodes, guests } = context;
+  const { pve, state, signal, replace, secrets, nodes } = context;
   const known = recordedMachines(state).filter(([, vm]) => vm.phase !== 'creating');
-  const running = await runningByNode(pve, nodesOf(known, guests, nodes), signal);
-  const vms = await readKnown(pve, known, guests, running, signal);
+  const running = await runningByNode(pve, nodesOf(known, context.guests, nodes), signal);
+  const vms = await readKnown(pve, known, context.guests, running, signal);
   // An existing VM whose node the plan chose stays where it is.
   const stack = withKnownNodes(context.stack, state, { vms });
   const built = [...replace, ...templatesToBuild(stack, state, secrets)];
   const isRebuilt = (address: Address) => built.some((selector) => covers(selector, address));
-  const followers = stack.vms.filter((vm) => followsTemplate(vm, { stack, state, guests, isRebuilt }));
+  const followers = stack.vms.filter((vm) => followsTemplate(vm, { stack, state, guests: context.guests, isRebuilt }));
   const rebuilt = [...built, ...followers.map(({ address }) => address)];
   const toMake = machinesOf(stack).filter(
     ({ address }) => isAbsent(vms.get(address)) || rebuilt.some((selector) => covers(selector, address)),
   );
+  const references = referencesOf(toMake, stack);
+  const guests = await withNames(context, references);
   const asked = new AskedPermissions(pve, signal);
   const seesAll = () => asked.seesAllVms();
   const snapshots = await observeSnapshots(context, stack, vms);
@@ -75,7 +77,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
     begun,
     neighbours,
   ] = await Promise.all([
-    readTemplates(pve, referencesOf(toMake, stack), guests, signal),
+    readTemplates(pve, references, guests, signal),
     readPerNode(toCheck, (node) => context.storages(node)),
     readPerNode(toCheck, (node) => readBridges(pve, node, signal)),
     movers.length > 0 || context.relocates || context.snapshots
@@ -94,6 +96,7 @@ export async function observeMachines(context: ObserveContext): Promise<Partial<
   const locks = await observeLocks({ pve, signal }, [...present, ...claimants.values(), ...begun.values()]);
   const permissions = await asked.answer;
   return {
+    guests,
     vms,
     templates,
     storages,
@@ -263,15 +266,33 @@ async function readTemplates(
 ): Promise<Map<string, TemplateCandidate[]>> {
   const entries = await Promise.all(
     [...references].map(async (reference): Promise<[string, TemplateCandidate[]]> => {
-      const rows = [...guests.values()].filter((row) =>
-        reference.startsWith('#')
-          ? row.vmid === Number(reference.slice(1))
-          : row.name === reference && row.type === 'qemu',
-      );
+      const rows = [...guests.values()].filter((row) => isMeant(row, reference));
       return [reference, await Promise.all(rows.map((row) => readTemplate(pve, row, signal)))];
     }),
   );
   return new Map(entries);
+}
+
+function isMeant({ vmid, name, type }: GuestRow, reference: string): boolean {
+  return reference.startsWith('#') ? vmid === Number(reference.slice(1)) : name === reference && type === 'qemu';
+}
+
+/**
+ * The list of the cluster has no name for a guest until its node has reported it: for some seconds after the guest was
+ * created, or after the node restarted. The list of the node has the name at once; it is read only if a name is missed.
+ */
+async function withNames(
+  { pve, signal, guests, nodes }: ObserveContext,
+  references: ReadonlySet<string>,
+): Promise<ReadonlyMap<number, GuestRow>> {
+  const rows = [...guests.values()];
+  if ([...references].every((reference) => rows.some((row) => isMeant(row, reference)))) return guests;
+  const silent = new Set(
+    rows.flatMap(({ name, node }) => (name === undefined && nodes.get(node)?.online ? [node] : [])),
+  );
+  const lists = await Promise.all([...silent].map((node) => pve.node(node).vms.list({}, { signal })));
+  const names = new Map<number, string | undefined>(lists.flat().map(({ vmid, name }) => [vmid, name]));
+  return new Map(rows.map((row) => [row.vmid, { ...row, name: row.name ?? names.get(row.vmid) }]));
 }
 
 /** Reads a guest that a reference may name; missing privileges become part of the result. */

@@ -5,6 +5,7 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, type Hint, type HintPart, setting } from '../../../../base/hint.ts';
 import { closest } from '../../../../base/text/closest.ts';
 import { GRANTEES, nodeCommand } from '../../../../base/text/node-command.ts';
+import { counted } from '../../../../base/values/units.ts';
 import { type GuestRow, type Observed, type TemplateCandidate, templateKey } from '../../../observed.ts';
 import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import type { VmObserved } from '../../observed.ts';
@@ -54,7 +55,7 @@ export interface TemplateQuestion {
   /** Guests with that name or id. */
   readonly candidates: readonly TemplateCandidate[];
   /** Everything the token sees. */
-  readonly guests: readonly Pick<GuestRow, 'vmid' | 'name' | 'template'>[];
+  readonly guests: readonly Pick<GuestRow, 'vmid' | 'name' | 'template' | 'node'>[];
   readonly seesNothing: boolean;
   readonly where: Where;
   /** How to name a template by its id, for the hint: `clone.template: 9000`. */
@@ -103,11 +104,24 @@ function noneFound({ reference, guests, seesNothing, where }: TemplateQuestion):
   // With local storage, several nodes have a template of the same name.
   const names = [...new Set(guests.filter((row) => row.template).map((row) => row.name ?? String(row.vmid)))];
   const guess = closest(String(reference), names);
+  const seen =
+    names.length > 0 ? `Templates the token can see: ${names.join(', ')}.` : 'The token can see no template.';
   return refusal(
     where,
-    `No visible VM is called "${reference}".${names.length > 0 ? ` Templates the token can see: ${names.join(', ')}.` : ' The token can see no template.'}`,
+    [`No visible VM is called "${reference}".`, seen, ...unnamed(guests)].join(' '),
     guess === undefined ? 'Correct the name, or give the token VM.Audit on the template.' : `Did you mean "${guess}"?`,
   );
+}
+
+/** Proxmox lists the guests of a node that is offline, or has just started, without their names. */
+function unnamed(guests: TemplateQuestion['guests']): string[] {
+  const rows = guests.filter(({ name }) => name === undefined);
+  const nodes = [...new Set(rows.map(({ node }) => node))].join(', ');
+  return rows.length === 0
+    ? []
+    : [
+        `Proxmox lists ${counted(rows.length, 'guest')} on ${nodes} without a name at the moment; it may be one of them.`,
+      ];
 }
 
 /** The token sees no VM at all; `question` completes "cannot tell …". */
