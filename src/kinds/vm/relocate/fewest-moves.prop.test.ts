@@ -161,6 +161,42 @@ describe('rebalancing', () => {
     });
   });
 
+  it('goes on from a shorter way that ends as well, if one more move then ends better', () => {
+    const rules: PlacementRules = { spread: false, by: 'memory', apartFrom: [] };
+    const placed = (
+      name: string,
+      gib: number,
+      nodes: readonly string[],
+      more: Partial<PlacementRules> = {},
+    ): PlacedVm => {
+      const sites: PlacementVm['sites'] = new Map(nodes.map((each) => [each, { ok: true, storage: new Map() }]));
+      const [group = ''] = name.split('[');
+      const vm = {
+        address: `vm.${name}`,
+        group,
+        memoryBytes: gib * GIB,
+        cores: 1,
+        rules: { ...rules, ...more },
+        sites,
+      };
+      return { vm, node: 'pve1' };
+    };
+    const keepFree = { bytes: 4 * GIB };
+    // Only the three workers have to leave pve1; the smaller control plane would fill the room that the first one needs.
+    const vms = [
+      placed('control[1]', 8, ['pve1', 'pve2']),
+      placed('control[2]', 4, ['pve1', 'pve2']),
+      placed('worker[1]', 8, ['pve2'], { keepFree }),
+      placed('worker[2]', 0, ['pve2'], { keepFree }),
+      placed('worker[3]', 4, ['pve2'], { keepFree }),
+    ];
+    const memory = { totalBytes: 64 * GIB, freeBytes: 16 * GIB };
+    const nodes = ['pve1', 'pve2'].map((name) => ({ name, zone: undefined, memory }));
+    const { moves, left } = fewestMoves(vms, { nodes, residents: [], rooms: new Map<string, number>() });
+    expect(left).toEqual([]);
+    expect(moves.map(({ address }) => address).toSorted()).toEqual(['vm.worker[1]', 'vm.worker[2]', 'vm.worker[3]']);
+  });
+
   it('leaves a group alone if it is as even as possible', () => {
     forAll({ nodes: 4, members: 5 }, 300, (scene) => {
       const before = scoreOf(

@@ -38,23 +38,28 @@ export function fewestMoves(vms: readonly PlacedVm[], estate: Estate): Balance {
   board.takeBackNeedless();
   const direct = board.direct();
   // Without one, a VM would have to move twice to let another one pass. Each moves once now, and the rest waits.
-  const reached = direct ? board : new Board(vms, estate);
-  const balance = reached.balance(direct ?? improved(reached, { again: false }));
-  const shorter = new Board(vms, estate);
-  const moves = shorter.shorterWay(balance, reached.total());
-  return moves ? shorter.balance(moves) : balance;
+  let reached = direct ? board : new Board(vms, estate);
+  let balance = reached.balance(direct ?? improved(reached, { again: false }));
+  // Each round ends better, or as well with fewer moves, so there is a last one.
+  for (;;) {
+    const shorter = new Board(vms, estate);
+    const moves = shorter.shorterWay(balance, reached.total());
+    if (!moves) return balance;
+    reached = shorter;
+    balance = shorter.balance(moves);
+  }
+}
+
+interface Choice {
+  /** Whether VMs that have moved may move again. */
+  readonly again: boolean;
 }
 
 /** Moves until none improves anything. Every move improves the score, so it ends. */
-function improved(board: Board, { again }: { readonly again: boolean }): Move[] {
+function improved(board: Board, choice: Choice): Move[] {
   const moves: Move[] = [];
-  const moved = new Set<PlacedVm>();
-  for (;;) {
-    const next = board.bestMove(again ? undefined : moved);
-    if (!next) return moves;
-    moved.add(next.placed);
-    moves.push(board.carryOut(next));
-  }
+  for (let next = board.bestMove(choice); next; next = board.bestMove(choice)) moves.push(board.carryOut(next));
+  return moves;
 }
 
 /** A search for fewer moves stops after this many attempts; then the moves found so far count. */
@@ -84,12 +89,12 @@ class Board {
   }
 
   /** The single move that improves most; among equals that of the smallest VM, then the first in the file. */
-  bestMove(except?: ReadonlySet<PlacedVm>): Candidate | undefined {
+  bestMove({ again }: Choice = { again: true }): Candidate | undefined {
     let best: Candidate | undefined;
     for (const placed of this.#vms) {
-      if (placed.isFixed || except?.has(placed)) continue;
       const { vm } = placed;
       const from = this.#at(placed);
+      if (placed.isFixed || (!again && from !== placed.node)) continue;
       const isBroken = this.#isBroken(placed);
       for (const to of this.#elsewhere(placed)) {
         if (!isBroken && !(vm.rules.spread && this.#ledger.isBetterSpread(vm, from, to))) continue;
@@ -131,32 +136,48 @@ class Board {
     }
   }
 
-  /** Tries every sequence of fewer moves that ends at least as well; undefined if there is none, or too many to try. */
+  /**
+   * Tries every sequence of fewer moves that ends at least as well, and then makes the moves that still improve something;
+   * undefined if there is none, or too many to try.
+   */
   shorterWay({ moves, isPartial }: Balance, goal: Score): readonly Move[] | undefined {
     const budget = { left: MOST_POSITIONS };
-    const isGoal = () => compareScores(this.total(), goal) <= 0 && (isPartial || !this.bestMove());
     for (let depth = 1; depth < moves.length; depth++) {
-      const found = this.#within(depth, isGoal, budget);
+      const found = this.#within(depth, () => this.#finished(goal, isPartial), budget);
       if (found || budget.left <= 0) return found;
     }
     return undefined;
   }
 
-  #within(depth: number, isGoal: () => boolean, budget: { left: number }): Move[] | undefined {
-    if (isGoal()) return [];
-    if (depth === 0) return undefined;
+  #within(depth: number, finished: () => Move[] | undefined, budget: { left: number }): Move[] | undefined {
+    const rest = finished();
+    if (rest || depth === 0) return rest;
     for (const placed of this.#vms) {
       if (placed.isFixed || this.#at(placed) !== placed.node) continue;
       for (const to of this.#elsewhere(placed)) {
         if (budget.left-- <= 0) return undefined;
         const move = this.carryOut({ placed, to });
-        const rest = this.#within(depth - 1, isGoal, budget);
-        if (rest) return [move, ...rest];
-        this.#lift(placed, to);
-        this.#put(placed, placed.node);
+        const others = this.#within(depth - 1, finished, budget);
+        if (others) return [move, ...others];
+        this.#takeBack(placed);
       }
     }
     return undefined;
+  }
+
+  /** What still improves something here; undefined if this position is worse than the goal, or leads to one with open moves. */
+  #finished(goal: Score, mayBePartial: boolean): Move[] | undefined {
+    if (compareScores(this.total(), goal) > 0) return undefined;
+    const moves = improved(this, { again: false });
+    if (mayBePartial || !this.bestMove()) return moves;
+    const moved = new Set(moves.map(({ address }) => address));
+    for (const placed of this.#vms) if (moved.has(placed.vm.address)) this.#takeBack(placed);
+    return undefined;
+  }
+
+  #takeBack(placed: PlacedVm): void {
+    this.#lift(placed, this.#at(placed));
+    this.#put(placed, placed.node);
   }
 
   /** Of all VMs and groups. */
