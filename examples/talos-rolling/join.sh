@@ -5,8 +5,8 @@ name=$1 address=$2 role=$3
 folder=${TALOS_FOLDER:-talos-talos-rolling}
 export TALOSCONFIG=$folder/talosconfig KUBECONFIG=$folder/kubeconfig
 
-# A second run finds the node configured. Its name comes from the cloud-init drive of its VM: since Talos 1.12, a name in the
-# machine configuration as well would be refused.
+# A second run finds the node configured. Its name comes from the cloud-init drive of its VM: since Talos 1.12, a name
+# in the machine configuration as well would be refused.
 if ! talosctl --nodes "$address" version >/dev/null 2>&1; then
   talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml"
 fi

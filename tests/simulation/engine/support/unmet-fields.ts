@@ -7,6 +7,7 @@ import { propertyOf } from '../../../../src/kinds/vm/config/parts.ts';
 import { actualOf, unsatisfied } from '../../../../src/kinds/vm/diff/merge.ts';
 import { effectiveValues, observedOf } from '../../../../src/kinds/vm/observed.ts';
 import { printOwnership } from '../../../../src/kinds/vm/ownership.ts';
+import { ipsOfSeed } from '../../../../src/kinds/vm/seed/addresses.ts';
 import { seedPlace } from '../../../../src/kinds/vm/seed/seed-place.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
 import type { Unmet } from './wire-violations.ts';
@@ -30,7 +31,7 @@ export function unmetFields(
     const vm = machinesOf(stack).find((each) => each.address === address);
     if (!vm) return [`VM ${vmid} is none of the stack's`];
     const uuid = propertyOf('smbios1', observed.current.get('smbios1')).get('uuid');
-    const line = printOwnership({ stack: stack.name, address: vm.address, vmid, uuid });
+    const line = printOwnership({ stack: stack.name, address: vm.address, vmid, uuid, ips: ipsOfSeed(vm.fields) });
     const values = effectiveValues(observed);
     // What a template is to be changes while it is built: its medium goes, and its name comes last.
     if (kindOf(vm.address) === 'template') return plainly(vm, values).filter((each) => !each.startsWith('name'));
