@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { vmAddress } from '../../src/base/address.ts';
+import { addressOf, vmAddress } from '../../src/base/address.ts';
 import { isEmpty } from '../../src/kinds/change.ts';
 import { readVm } from '../../src/kinds/vm/observed.ts';
 import { shortLineage } from '../../src/kinds/vm/ownership.ts';
@@ -38,6 +38,18 @@ describe('importing a VM', () => {
     const { vms } = await lab.state();
     expect(vms[WEB]).toMatchObject({ vmid: 150, uuid, node: 'pve1', name: 'web', lastApplied: { memory: '4GiB' } });
     expect(vms[WEB]?.macs.net0).toMatch(/^([0-9A-F]{2}:){5}[0-9A-F]{2}$/);
+  });
+
+  it('is refused for the address of a template or an image, and reads and writes nothing', async () => {
+    const lab = await scene();
+    await lab.run(async () => {
+      for (const kind of ['template', 'image'] as const) {
+        const address = addressOf(kind, 'base');
+        await expect(lab.import(MINIMAL, 150, { address })).rejects.toMatchObject({ code: 'BAD_VALUE' });
+      }
+    });
+    expect((await lab.state()).vms).toEqual({});
+    expect(lab.config(150).get('description')).not.toContain('proxwright:');
   });
 
   it('shows what the file says differently, and the plan then holds exactly that', async () => {
