@@ -1,7 +1,7 @@
 /** `proxwright_template` and `proxwright_templates`: the templates that VMs are cloned from. */
 import { z } from 'zod';
 import { advice, setting } from '../../../base/hint.ts';
-import { readTemplate } from '../../../kinds/vm/observe/observe.ts';
+import { readTemplate } from '../../../kinds/vm/observe/templates.ts';
 import { pickTemplate } from '../../../kinds/vm/plan/choices/choose-template.ts';
 import { objectOf } from '../../cty/value.ts';
 import { computedList, type DataSourceDefinition, nameOrId } from '../../data/define.ts';
