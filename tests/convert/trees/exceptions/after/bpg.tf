@@ -29,6 +29,9 @@ resource "proxwright_template" "newer_template" {
   name = "newer-template"
   vmid = 812
   node = "pve1"
+  disks = {
+    scsi0 = { storage = "local-lvm", import_from = proxwright_image.debian.id }
+  }
 }
 
 resource "proxwright_vm" "imported" {

@@ -41,6 +41,13 @@ resource "proxmox_virtual_environment_vm2" "newer_template" {
   id        = 812
   node_name = "pve1"
   template  = true
+
+  disk = {
+    scsi0 = {
+      datastore_id = "local-lvm"
+      import_from  = proxmox_virtual_environment_download_file.debian.id
+    }
+  }
 }
 
 resource "proxmox_virtual_environment_vm2" "imported" {
