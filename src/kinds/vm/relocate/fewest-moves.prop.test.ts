@@ -161,7 +161,7 @@ describe('rebalancing', () => {
     });
   });
 
-  it('goes on from a shorter way that ends as well, if one more move then ends better', () => {
+  it('continues from a shorter way that ends as well, if one more move then ends better', () => {
     const rules: PlacementRules = { spread: false, by: 'memory', apartFrom: [] };
     const placed = (
       name: string,
