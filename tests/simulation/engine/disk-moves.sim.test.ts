@@ -72,7 +72,7 @@ describe('a disk on another storage', () => {
     const sent = scene.requests.find(({ target }) => target.endsWith('/move_disk'));
     expect(String(sent?.body)).toContain('bwlimit=10240');
     const told = scene.events.flatMap((event) => ('text' in event && 'percent' in event ? [event.text] : []));
-    expect(told).toContainEqual(expect.stringMatching(/^move of scsi1 to nfs/));
+    expect(told).toContainEqual(expect.stringMatching(/^move of scsi1 to nfs\b.*up to \d+\w/));
   });
 
   it('is refused before anything happens where it certainly does not fit', async () => {
