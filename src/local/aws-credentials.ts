@@ -117,8 +117,8 @@ const fromProfile: Source = async ({ environment, profile }) => {
 /** The file names the command to run, as for every AWS tool. */
 async function fromProcess(command: string): Promise<Found> {
   const run = promisify(execFile);
-  const shell = process.platform === 'win32' ? ['cmd', '/c', command] : ['sh', '-c', command];
-  const { stdout } = await run(shell[0] as string, shell.slice(1), { timeout: 60_000 }).catch((error: Error) => {
+  const [shell, option] = process.platform === 'win32' ? (['cmd', '/c'] as const) : (['sh', '-c'] as const);
+  const { stdout } = await run(shell, [option, command], { timeout: 60_000 }).catch((error: Error) => {
     throw refused('credential_process', error.message.split('\n')[0] ?? '');
   });
   return keysIn(parseJson(stdout));

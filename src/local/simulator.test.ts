@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { fingerprintTrust, parseEndpoint } from '../pve/index.ts';
@@ -30,6 +31,24 @@ describe('a simulator on this machine', () => {
     const probe = portProbeFor(connection);
     // The server itself listens there; no simulated guest does.
     expect(await probe.isOpen('127.0.0.1', connection.endpoint.port, { timeoutMs: 1_000 })).toBe(false);
+  });
+
+  it('is asked again if it did not answer, and no real port is probed meanwhile', async () => {
+    const { endpoint, trust } = await serve();
+    await server?.close();
+    const listening = createServer();
+    await new Promise<void>((resolve) => listening.listen(0, '127.0.0.1', resolve));
+    const { port } = listening.address() as AddressInfo; // it listens on a port, not on a pipe
+    let accepted = 0;
+    listening.on('connection', () => accepted++);
+    try {
+      const probe = portProbeFor({ endpoint, trust });
+      expect(await probe.isOpen('127.0.0.1', port, { timeoutMs: 1_000 })).toBe(false);
+      expect(await probe.isOpen('127.0.0.1', port, { timeoutMs: 1_000 })).toBe(false);
+      expect(accepted).toBe(0);
+    } finally {
+      listening.close();
+    }
   });
 
   it('is not trusted without its certificate', async () => {

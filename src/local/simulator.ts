@@ -4,7 +4,7 @@
  */
 import { isCanceled } from '../base/errors.ts';
 import { guestPortPath, SIMULATOR_PATH } from '../base/simulator-paths.ts';
-import type { PortProbe } from '../base/transport.ts';
+import { type PortProbe, TransportFailure } from '../base/transport.ts';
 import { createHttpsTransport, type Endpoint, type Trust } from '../pve/index.ts';
 import { tcpPortProbe } from './port-probe.ts';
 
@@ -19,22 +19,34 @@ export interface Connection {
   readonly trust?: Trust | undefined;
 }
 
-/** Probes real ports, or asks a simulator about those of its guests; decided at the first probe. */
+/**
+ * Probes real ports, or asks a simulator about those of its guests. The first answer of the endpoint decides; until then no
+ * port is open, because another machine may have the address of a simulated guest.
+ */
 export function portProbeFor(connection: Connection): PortProbe {
-  let found: Promise<SimulatorFound | undefined> | undefined;
+  let found: ReturnType<typeof lookForSimulator> | undefined;
   return {
     isOpen: async (address, port, options) => {
-      found ??= findSimulator(connection);
-      const { ports } = (await found) ?? { ports: tcpPortProbe };
-      return ports.isOpen(address, port, options);
+      found ??= lookForSimulator(connection);
+      const what = await found;
+      if (what === 'silent') {
+        found = undefined;
+        return false;
+      }
+      return (what === 'none' ? tcpPortProbe : what.ports).isOpen(address, port, options);
     },
   };
 }
 
 /** Undefined if the endpoint is not a simulator, or does not answer. */
-export async function findSimulator({ endpoint, trust }: Connection): Promise<SimulatorFound | undefined> {
-  if (!isLoopback(endpoint.host)) return undefined;
-  const transport = createHttpsTransport({ endpoint, trust });
+export async function findSimulator(connection: Connection): Promise<SimulatorFound | undefined> {
+  const found = await lookForSimulator(connection);
+  return typeof found === 'string' ? undefined : found;
+}
+
+async function lookForSimulator({ endpoint, trust }: Connection): Promise<SimulatorFound | 'none' | 'silent'> {
+  if (!isLoopback(endpoint.host)) return 'none';
+  const transport = createHttpsTransport({ endpoint, trust, connectTimeoutMs: PATIENCE_MS });
   const ask = async (
     target: string,
     options: { readonly timeoutMs?: number; readonly signal?: AbortSignal | undefined },
@@ -44,7 +56,7 @@ export async function findSimulator({ endpoint, trust }: Connection): Promise<Si
   };
   try {
     const { speed } = await ask(SIMULATOR_PATH, { timeoutMs: PATIENCE_MS });
-    if (typeof speed !== 'number') return undefined;
+    if (typeof speed !== 'number') return 'none';
     const isOpen: PortProbe['isOpen'] = (address, port, options) =>
       ask(guestPortPath(address, port), options).then(
         ({ open }) => open === true,
@@ -54,8 +66,8 @@ export async function findSimulator({ endpoint, trust }: Connection): Promise<Si
         },
       );
     return { speed, ports: { isOpen } };
-  } catch {
-    return undefined;
+  } catch (error) {
+    return error instanceof TransportFailure && error.kind !== 'certificate' ? 'silent' : 'none';
   }
 }
 

@@ -28,6 +28,8 @@ export interface StoreDeps {
   readonly local: DirectoryStore;
   /** How long a lease of a shared store lasts, if not as long as usual; for tests. */
   readonly leaseMs?: number;
+  /** Tells a person what takes time. */
+  readonly tell?: ((text: string) => void) | undefined;
 }
 
 /** A store as the file or an address names it. Passwords in an address are taken out. */
@@ -36,7 +38,18 @@ export type StoreChoice = StateSpec & { readonly secret?: Secret | undefined };
 export async function openStateStore(spec: StateSpec | undefined, deps: StoreDeps): Promise<StateStore> {
   const address = deps.environment[STATE_VARIABLE];
   const isChosen = spec && (spec.local ?? spec.postgres ?? spec.s3 ?? spec.http) !== undefined;
-  return openChosenStore(isChosen ? spec : address ? parseStoreAddress(address) : { local: true }, deps);
+  if (isChosen) return openChosenStore(spec, deps);
+  if (address?.trim() === '') throw emptyVariable();
+  return openChosenStore(address === undefined ? { local: true } : parseStoreAddress(address), deps);
+}
+
+/** A local state in its place would have none of the VMs. */
+function emptyVariable(): ProxwrightError {
+  return new ProxwrightError({
+    code: 'BAD_VALUE',
+    detail: `${STATE_VARIABLE} is empty. In a CI job this usually means that the job cannot read the secret.`,
+    hint: `Give the job access to it. For a state in a local directory, unset the variable or set it to "local".`,
+  });
 }
 
 export async function openChosenStore(choice: StoreChoice, deps: StoreDeps): Promise<StateStore> {
@@ -59,7 +72,7 @@ export function parseStoreAddress(text: string): StoreChoice {
   } catch {
     throw unknownStore();
   }
-  const secret = url.password === '' ? undefined : new Secret(decodeURIComponent(url.password));
+  const secret = url.password === '' ? undefined : new Secret(decoded(url.password));
   const option = (name: string) => url.searchParams.get(name) ?? undefined;
   switch (url.protocol) {
     case 'postgres:':
@@ -73,7 +86,7 @@ export function parseStoreAddress(text: string): StoreChoice {
       return {
         s3: {
           bucket: url.hostname,
-          prefix: url.pathname.replace(/^\/+|\/+$/g, '') || undefined,
+          prefix: decoded(url.pathname) || undefined,
           region: option('region'),
           endpoint: option('endpoint'),
           profile: option('profile'),
@@ -82,13 +95,26 @@ export function parseStoreAddress(text: string): StoreChoice {
       };
     case 'http:':
     case 'https:': {
-      const username = url.username === '' ? undefined : decodeURIComponent(url.username);
+      const username = url.username === '' ? undefined : decoded(url.username);
       url.username = '';
       url.password = '';
       return { http: { address: url.href, username }, secret };
     }
     default:
       throw unknownStore();
+  }
+}
+
+/** The text stays out of the message: it may be a password. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      detail: 'The address of the store has a "%" that begins no character.',
+      hint: 'Write %25 for a "%" in a user name, a password or a prefix.',
+    });
   }
 }
 
@@ -134,14 +160,16 @@ async function openPostgres(spec: PostgresSpec, given: Secret | undefined, deps:
   const { PGPASSWORD } = deps.environment;
   if (PGPASSWORD) deps.secrets.add(new Secret(PGPASSWORD));
   const ca = await pem(spec.ca, deps);
-  const isHere = isLoopback(url.hostname);
+  // A path is that of a Unix socket. Without a host, the driver uses PGHOST, too.
+  const host = decoded(url.hostname) || deps.environment.PGHOST || 'localhost';
+  const isHere = isLoopback(host) || host.startsWith('/');
   return new PostgresStore({
     ...timing(deps),
     connection: {
-      ...(url.hostname !== '' && { host: url.hostname.replace(/^\[|\]$/g, '') }),
+      host: host.replace(/^\[|\]$/g, ''),
       ...(url.port !== '' && { port: Number(url.port) }),
-      ...(url.username !== '' && { user: decodeURIComponent(url.username) }),
-      ...(url.pathname.length > 1 && { database: decodeURIComponent(url.pathname.slice(1)) }),
+      ...(url.username !== '' && { user: decoded(url.username) }),
+      ...(url.pathname.length > 1 && { database: decoded(url.pathname.slice(1)) }),
       ...(password && { password: password.reveal() }),
       // TLS, always verified, unless the server is on this machine.
       ssl: isHere && ca === undefined ? false : { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
@@ -162,7 +190,7 @@ async function openS3(spec: S3Spec, deps: StoreDeps): Promise<StateStore> {
   const endpoint = spec.endpoint ?? environment.AWS_ENDPOINT_URL_S3 ?? environment.AWS_ENDPOINT_URL;
   if (endpoint !== undefined) assertEncrypted(endpoint);
   const region = spec.region ?? environment.AWS_REGION ?? environment.AWS_DEFAULT_REGION ?? 'us-east-1';
-  const prefix = `${spec.prefix ?? 'proxwright'}/${stackName}/`;
+  const prefix = `${prefixOf(spec)}/${stackName}/`;
   const shown = `s3://${spec.bucket}/${prefix}`;
   const bucket = new S3Bucket({
     clock,
@@ -177,36 +205,60 @@ async function openS3(spec: S3Spec, deps: StoreDeps): Promise<StateStore> {
   return new S3Store({ ...timing(deps), bucket, prefix, shown });
 }
 
+/** Slashes around it do not count. A server or a proxy could resolve a part `..`, and name another place. */
+function prefixOf({ prefix = '' }: S3Spec): string {
+  const parts = prefix.replace(/^\/+|\/+$/g, '').split('/');
+  if (!parts.some((part, index) => part === '.' || part === '..' || (part === '' && (index > 0 || parts.length > 1))))
+    return parts.join('/') || 'proxwright';
+  throw new ProxwrightError({
+    code: 'BAD_VALUE',
+    detail: `"${prefix}" cannot be the prefix of object names: its parts must not be empty, "." or "..".`,
+    hint: 'Use a prefix such as infra or team/infra.',
+  });
+}
+
 async function openHttp(spec: HttpSpec, given: Secret | undefined, deps: StoreDeps): Promise<StateStore> {
   const { HttpStore } = await import('../state/shared/http-store.ts');
   const { environment } = deps;
   const fromFile = given ?? (spec.password && (await readSecret(spec.password, deps, at('state.http.password'))));
   const password = fromFile ?? (environment.TF_HTTP_PASSWORD ? new Secret(environment.TF_HTTP_PASSWORD) : undefined);
   if (password) deps.secrets.add(password);
-  assertEncrypted(spec.address);
+  const lockAddress = spec.lock_address ?? environment.TF_HTTP_LOCK_ADDRESS;
+  const unlockAddress = spec.unlock_address ?? environment.TF_HTTP_UNLOCK_ADDRESS;
+  for (const address of [spec.address, lockAddress, unlockAddress]) {
+    if (address === undefined) continue;
+    assertEncrypted(address);
+    // A query may hold a token.
+    for (const value of new URL(address).searchParams.values()) deps.secrets.add(new Secret(value));
+  }
   return new HttpStore({
     ...timing(deps),
     address: spec.address,
     updateMethod: spec.update_method ?? environment.TF_HTTP_UPDATE_METHOD,
-    lockAddress: spec.lock_address ?? environment.TF_HTTP_LOCK_ADDRESS,
+    lockAddress,
     lockMethod: spec.lock_method ?? environment.TF_HTTP_LOCK_METHOD,
-    unlockAddress: spec.unlock_address ?? environment.TF_HTTP_UNLOCK_ADDRESS,
+    unlockAddress,
     unlockMethod: spec.unlock_method ?? environment.TF_HTTP_UNLOCK_METHOD,
     username: spec.username ?? environment.TF_HTTP_USERNAME,
     password,
     ca: await pem(spec.ca, deps),
-    shown: spec.address,
+    shown: withoutQuery(spec.address),
     stackName: deps.stackName,
     local: deps.local,
   });
 }
 
+function withoutQuery(address: string): string {
+  const { origin, pathname, search } = new URL(address);
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+}
+
 const at = (address: string) => ({ address });
 
-function timing({ clock, random, leaseMs }: StoreDeps) {
+function timing({ clock, random, leaseMs, tell }: StoreDeps) {
   // The uptime of the system also counts while it is suspended; ticks do not.
   const awake = () => Math.floor(uptime() * 1000);
-  return { clock, random, awake, ...(leaseMs !== undefined && { ttlMs: leaseMs }) };
+  return { clock, random, awake, tell, ...(leaseMs !== undefined && { ttlMs: leaseMs }) };
 }
 
 async function pem(path: string | undefined, { directory }: StoreDeps): Promise<string | undefined> {
@@ -215,7 +267,7 @@ async function pem(path: string | undefined, { directory }: StoreDeps): Promise<
 }
 
 function isLoopback(host: string): boolean {
-  return host === '' || host === 'localhost' || host === '[::1]' || /^127\./.test(host);
+  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function assertEncrypted(address: string): void {

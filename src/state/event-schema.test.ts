@@ -13,7 +13,7 @@ const EVENTS: readonly { readonly must: Record<string, unknown>; readonly may?: 
     must: { event: 'runStarted', at, format: 2, runId: 'r', command: 'apply', who: 'operator' },
     may: { source: { host: 'laptop', commandLine: 'proxwright apply' } },
   },
-  { must: { event: 'planned', at, steps: [planned] } },
+  { must: { event: 'planned', at, steps: [planned, { ...planned, roll: { group: 'vm.web', pauseMs: 5_000 } }] } },
   {
     must: { event: 'stepStarted', at, step, address: 'vm.web', action: 'vm.clone' },
     may: { outage: { group: 'vm.web', keeps: { vmid: 401, macs: { net0: 'BC:24:11:00:00:01' } } } },

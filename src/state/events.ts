@@ -5,23 +5,13 @@
  */
 import { z } from 'zod';
 import { kindOf } from '../base/address.ts';
-import { type FileRecord, fileRecordSchema } from '../kinds/image/record.ts';
 import { HOOK_MOMENTS, hookStatus, type OutageRecord, outageStart } from '../kinds/outage.ts';
-import { type StackState, type VmRecord, vmPatchSchema } from '../kinds/recorded.ts';
+import { filePatch, NEW_RECORD, type StackState, type VmPatch, vmPatch } from '../kinds/recorded.ts';
 
 /** Version of the event format. Journals of format 1 are upgraded while they are read: old-journal.ts. */
 export const JOURNAL_FORMAT = 2;
 
 const at = z.string().describe('ISO 8601');
-
-/** What an event changes in the state of one VM; null removes it. */
-export const vmPatch = z.strictObject({
-  address: z.string(),
-  vm: vmPatchSchema.nullable(),
-});
-
-/** What an event changes in the state of one file, by its key; null removes it. */
-export const filePatch = z.strictObject({ key: z.string(), file: fileRecordSchema.nullable() });
 
 export const plannedStep = z.strictObject({
   id: z.string(),
@@ -32,7 +22,11 @@ export const plannedStep = z.strictObject({
    * Resources that have to be done before it starts; absent if there are none. It shows what the resource waited for.
    */
   after: z.array(z.string()).optional(),
+  /** It makes its resource unavailable: the members of this group take turns, with a pause after each. */
+  roll: z.strictObject({ group: z.string(), pauseMs: z.number() }).optional(),
 });
+
+export type PlannedRoll = NonNullable<z.output<typeof plannedStep>['roll']>;
 
 /** How many requests the process had sent to the server by then; absent in journals of earlier versions. */
 const requests = z.number().int().optional();
@@ -167,12 +161,11 @@ export const eventSchema = z.lazy(() =>
 );
 
 export type RunEvent = z.output<typeof eventSchema>;
-export type VmPatch = z.output<typeof vmPatch>;
 export type ResourceOutcome = (typeof RESOURCE_OUTCOMES)[number];
 
 export function foldEvents(state: StackState, events: readonly RunEvent[]): StackState {
-  const vms: Record<string, VmRecord> = { ...state.vms };
-  const files: Record<string, FileRecord> = { ...state.files };
+  const vms: StackState['vms'] = { ...state.vms };
+  const files: StackState['files'] = { ...state.files };
   const outages: Record<string, OutageRecord> = { ...state.outages };
   for (const event of events) {
     if (event.event === 'learnedFile') {
@@ -198,24 +191,13 @@ export function foldEvents(state: StackState, events: readonly RunEvent[]): Stac
   return { ...state, vms, files, ...((state.outages || Object.keys(outages).length > 0) && { outages }) };
 }
 
-const NEW_VM: VmRecord = {
-  vmid: 0,
-  node: '',
-  name: '',
-  phase: 'creating',
-  lastApplied: {},
-  secrets: {},
-  macs: {},
-  addresses: {},
-};
-
-function applyPatch(vms: Record<string, VmRecord>, change: VmPatch): void {
+function applyPatch(vms: StackState['vms'], change: VmPatch): void {
   if (change.vm === null) {
     delete vms[change.address];
     return;
   }
   const given = Object.fromEntries(Object.entries(change.vm).filter(([, value]) => value !== undefined));
-  vms[change.address] = { ...(vms[change.address] ?? NEW_VM), ...given };
+  vms[change.address] = { ...(vms[change.address] ?? NEW_RECORD), ...given };
 }
 
 function applyOutage(outages: Record<string, OutageRecord>, event: RunEvent): void {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
 import { silentLogger } from '../base/log.ts';
-import { seededRandom } from '../base/random.ts';
 import { KnownSecrets, Secret } from '../base/secret.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
 import { JOURNAL_FORMAT } from './events.ts';
@@ -11,7 +10,6 @@ import {
   JournalWriter,
   listRuns,
   type NewEvent,
-  nextRunId,
   pruneRuns,
   readRun,
   readRuns,
@@ -307,40 +305,6 @@ describe('the journals of old runs', () => {
 });
 
 const NOON = Date.parse('2026-01-01T12:00:00.250Z');
-
-describe('the name of a run', () => {
-  const storeWith = async (...runs: string[]) => {
-    const store = new MemoryStore();
-    for (const run of runs) await store.write(`runs/${run}.jsonl`, '');
-    return store;
-  };
-  const next = (store: MemoryStore) => nextRunId(store, NOON, seededRandom('names'));
-
-  it('is its time to the second and six random digits', async () => {
-    expect(await next(await storeWith())).toMatch(/^20260101T120000Z-[0-9a-f]{6}$/);
-    expect(await next(await storeWith('20251231T235959Z-ffffff'))).toMatch(/^20260101T120000Z-[0-9a-f]{6}$/);
-  });
-
-  it.each([
-    ['of a run later in the same second', '20260101T120000Z-ffff0a', '20260101T120000Z-ffff0b'],
-    ['with leading zeros kept', '20260102T120000Z-00000f', '20260102T120000Z-000010'],
-    ['of a run after a clock that was set back', '20270101T000000Z-123456', '20270101T000000Z-123457'],
-    ['whose digits have run out', '20270101T000000Z-ffffff', '20270101T000000Z-ffffff0'],
-    ['without digits', 'saved', 'saved0'],
-  ])('sorts after the name %s', async (_, last, expected) => {
-    const store = await storeWith('20250101T000000Z-000000', last);
-    const name = await next(store);
-    expect(name).toBe(expected);
-    expect(name > last).toBe(true);
-  });
-
-  it('is the next one if a run already has it', async () => {
-    const own = await next(await storeWith());
-    const again = await next(await storeWith(own));
-    expect(again > own).toBe(true);
-    expect(again.slice(0, 17)).toBe(own.slice(0, 17));
-  });
-});
 
 describe('the runs since a moment', () => {
   async function storeWith(...runs: readonly (readonly [id: string, source?: object])[]) {

@@ -1,7 +1,7 @@
 /** The journal of each run: one line per event, on disk before the run acts on it. */
 
 import { type Clock, type Instant, steadyTime } from '../base/clock.ts';
-import { invariant, ProxwrightError, toDiagnostic } from '../base/errors.ts';
+import { hasCode, invariant, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import { type Random, randomHex } from '../base/random.ts';
@@ -10,7 +10,7 @@ import { safeJson } from '../base/text/safe-text.ts';
 import { eventSchema, JOURNAL_FORMAT, type RunEvent } from './events.ts';
 import { parseOldEvent, upgradeJournal } from './old-journal.ts';
 import { checksumOf, sealed } from './seal.ts';
-import type { StateStore } from './store.ts';
+import type { LockOwner, StateStore, StoreLock } from './store.ts';
 import { Transitions } from './transitions.ts';
 
 const FOLDER = 'runs/';
@@ -243,6 +243,8 @@ export async function pruneRuns(store: StateStore, keep: number | undefined, log
       if (!isUnfinished(name, (await store.read(name)) ?? '')) await store.remove(name);
     }
   } catch (error) {
+    // The run itself has reported it, or the next one removes them.
+    if (hasCode(error, 'STATE_UNREACHABLE')) return;
     log.log('warn', `The journals of old runs could not be removed: ${toDiagnostic(error).detail}`);
   }
 }
@@ -264,6 +266,38 @@ function impossible(file: string, line: number, problem: string): never {
     where: { file, line },
     detail: `This line of the journal records ${problem}, which cannot happen: the file was edited or damaged.`,
     hint: REBUILD,
+  });
+}
+
+/** Others may begin between the choice of a name and the lock, but not again and again. */
+const MOST_NAMES = 20;
+
+/**
+ * Takes the lock for a new run, whose name is that of the lock. A run that began while this one waited may have taken the
+ * name, or a later one: two runs in one journal would be a damaged one. So the name is looked at again under the lock.
+ */
+export async function lockRun(
+  store: StateStore,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  owner: Omit<LockOwner, 'runId' | 'since'>,
+): Promise<{ readonly lock: StoreLock; readonly runId: string }> {
+  for (let names = 1; names <= MOST_NAMES; names++) {
+    const now = clock.now();
+    const runId = await nextRunId(store, now, random);
+    const lock = await store.lock({ ...owner, runId, since: new Date(now).toISOString() });
+    try {
+      const last = (await listRuns(store)).at(-1);
+      if (last === undefined || last < runId) return { lock, runId };
+    } catch (error) {
+      await lock.release();
+      throw error;
+    }
+    await lock.release();
+  }
+  throw new ProxwrightError({
+    code: 'STATE_LOCKED',
+    detail: 'Other runs of this stack took the lock again and again while this one waited for it.',
+    hint: 'Run the command again.',
   });
 }
 

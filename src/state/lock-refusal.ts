@@ -37,7 +37,8 @@ export function describeLock(owner: LockOwner): string {
   const { runId, who, command: name, host, since, pid } = owner;
   if (isDeepStrictEqual(owner, INTERRUPTED_OWNER))
     return 'A run died while it took the lock, before it wrote its name.';
-  return runId === ''
-    ? 'There is a lock, but it cannot be read, so its owner is not known.'
+  if (runId === '') return 'There is a lock, but it cannot be read, so its owner is not known.';
+  return host === ''
+    ? `${who} has held the lock ${runId} since ${since}${name === '' ? '' : `, for "${name}"`}.`
     : `${who} has been running "${name}" on ${host} since ${since} (process ${pid}).`;
 }

@@ -4,7 +4,8 @@
  * recorded readiness and changes of the state without a step.
  */
 import { z } from 'zod';
-import { eventSchema, filePatch, JOURNAL_FORMAT, plannedStep, type RunEvent, vmPatch } from './events.ts';
+import { filePatch, vmPatch } from '../kinds/recorded.ts';
+import { eventSchema, JOURNAL_FORMAT, plannedStep, type RunEvent } from './events.ts';
 
 const at = z.string();
 
@@ -65,7 +66,7 @@ class Upgrade {
   #wrapped = 0;
 
   constructor(old: readonly OldEvent[]) {
-    const learned = old.filter((event) => event.event === 'learned' && isReadiness(event.step)) as OldLearned[];
+    const learned = old.filter((event) => event.event === 'learned').filter(({ step }) => isReadiness(step));
     this.#lastOfReadiness = new Map(learned.map((event) => [event.step, event]));
   }
 

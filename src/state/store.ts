@@ -98,4 +98,6 @@ export interface StoreLock {
   /** Fails with LOCK_LOST once another run may hold the lock. Call it right before each change to the cluster. */
   assertHeld(): void;
   release(): Promise<void>;
+  /** Of a lock without an end: whether it could not be released. */
+  leftLocked?(): boolean;
 }

@@ -52,6 +52,39 @@ for (const kind of [POSTGRES, S3]) {
       await taken[0]?.release();
     });
 
+    it('shows a reader all lines that it has shown before, while runs end and replace their logs', async () => {
+      const store = await create();
+      const counts: number[] = [];
+      let isOver = false;
+      const reading = (async () => {
+        while (!isOver) counts.push((await another.read('runs/1.jsonl'))?.split('\n').length ?? 0);
+      })();
+      const lines: string[] = [];
+      for (let run = 0; run < 6; run++) {
+        const lock = await store.lock(owner(`run-${run}`));
+        for (let line = 0; line < 10; line++) {
+          lines.push(`${run} ${line}`);
+          await store.append('runs/1.jsonl', `${run} ${line}`);
+        }
+        lines.push(`${run} end`);
+        await store.write('runs/1.jsonl', `${lines.join('\n')}\n`);
+        await lock.release();
+      }
+      isOver = true;
+      await reading;
+      expect(counts.filter((count, index) => count < (counts[index - 1] ?? 0))).toEqual([]);
+      expect(await another.read('runs/1.jsonl')).toBe(`${lines.join('\n')}\n`);
+    });
+
+    it('keeps a state of 20 MB', async () => {
+      const store = await create();
+      const text = 'x'.repeat(20_000_000);
+      const lock = await store.lock(owner('one'));
+      await store.write('state.json', text);
+      expect((await another.read('state.json')) === text).toBe(true);
+      await lock.release();
+    });
+
     it('keeps the stacks of one server apart', async () => {
       const one = await create();
       const lock = await one.lock(owner('one'));

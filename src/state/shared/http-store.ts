@@ -5,7 +5,8 @@
  * machine resume what this one began, the state is posted whenever an identity in it changes. Once another machine has
  * posted one, the journal of a dead run of this machine no longer counts.
  *
- * The lock has no lease: a run that was cut off keeps it until it is removed with `state unlock`.
+ * The lock has no lease: a run that was cut off keeps it until it is removed with `state unlock`. What is peculiar to GitLab
+ * follows its source: https://gitlab.com/gitlab-org/gitlab/-/blob/master/lib/api/terraform/state.rb
  */
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
@@ -17,13 +18,13 @@ import { parseJson } from '../../base/text/safe-text.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import { eventSchema, foldEvents } from '../events.ts';
 import { closeRun, endedJournal, isUnfinished, unfinishedRuns } from '../journal.ts';
-import { assertMayUnlock, lockedBy, UNREADABLE_OWNER } from '../lock-refusal.ts';
-import { factsOf, lifeOf, processSchema } from '../process-life.ts';
+import { assertMayUnlock, describeLock, lockedBy, UNREADABLE_OWNER } from '../lock-refusal.ts';
 import { readRecorded } from '../recorded.ts';
 import { sealed } from '../seal.ts';
 import { movedTo, parseState, printState, SALT_FILE, STATE_FILE } from '../state-file.ts';
 import type { LockHolder, LockOwner, Outbox, StateStore, StoreLock } from '../store.ts';
 import { exchange, isConnectionFailure, type Reply } from './http-exchange.ts';
+import { type HttpLock, holderOf, httpLockOf, httpLockSchema } from './http-lock.ts';
 import { lockLost } from './lease.ts';
 import { Retries, storeDamaged } from './retried.ts';
 
@@ -47,6 +48,8 @@ export interface HttpStoreOptions {
 
 const FORMAT = 1;
 const WRITER_FILE = 'writer';
+/** The last lock that this directory took: some servers tell no more about a lock than its ID. */
+const LOCK_FILE = 'server-lock';
 
 /** The outer form is that of an empty Terraform state, whose serial and lineage some servers read. */
 const documentSchema = z.looseObject({
@@ -59,24 +62,6 @@ const documentSchema = z.looseObject({
   }),
 });
 
-/** What Terraform sends with LOCK. `Info` holds what only Proxwright understands. */
-const lockSchema = z.looseObject({
-  ID: z.string(),
-  Operation: z.string().default(''),
-  Who: z.string().default(''),
-  Created: z.string().default(''),
-  Info: z.string().default(''),
-});
-type Lock = z.output<typeof lockSchema>;
-
-const infoSchema = z.object({
-  runId: z.string(),
-  who: z.string(),
-  host: z.string(),
-  pid: z.number(),
-  process: processSchema.optional(),
-});
-
 export class HttpStore implements StateStore {
   readonly journalsAreLocal = true;
   /** The journal is on this machine anyway: a state that could not be posted follows from it. */
@@ -86,11 +71,16 @@ export class HttpStore implements StateStore {
   };
   readonly #options: HttpStoreOptions;
   readonly #retries: Retries;
-  #held: Lock | undefined;
+  #held: HttpLock | undefined;
   /** While the lock is held: the state that was read then, plus what was appended to journals since. */
   #state: StackState | undefined;
   /** As the server last had it, or as the next state will set it. */
   #salt: string | undefined;
+  /**
+   * Of the document that the server has. GitLab refuses a serial that it has already, and shows the document with the
+   * highest one, so each document gets a higher serial than the one before, also the note that a state was moved.
+   */
+  #serial: number | undefined;
 
   constructor(options: HttpStoreOptions) {
     this.#options = options;
@@ -107,10 +97,13 @@ export class HttpStore implements StateStore {
 
   async #get(): Promise<z.output<typeof documentSchema>['proxwright'] | undefined> {
     const reply = await this.#send('GET', this.#options.address);
-    if (reply.status === 404 || reply.status === 204 || (reply.status === 200 && reply.body.trim() === ''))
+    if (reply.status === 404 || reply.status === 204 || (reply.status === 200 && reply.body.trim() === '')) {
+      this.#serial = 0;
       return undefined;
+    }
     if (reply.status !== 200) throw this.#refused(reply);
     const value = parseJson(reply.body);
+    this.#serial = z.looseObject({ serial: z.number() }).safeParse(value).data?.serial ?? 0;
     const parsed = documentSchema.safeParse(value);
     if (parsed.success) {
       this.#salt = parsed.data.proxwright.salt;
@@ -156,7 +149,7 @@ export class HttpStore implements StateStore {
 
   async list(prefix = ''): Promise<string[]> {
     const names = (await this.#options.local.list(prefix)).filter(
-      (name) => name !== STATE_FILE && name !== WRITER_FILE,
+      (name) => name !== STATE_FILE && name !== WRITER_FILE && name !== LOCK_FILE,
     );
     const isThere = (name: string) => name.startsWith(prefix);
     const kept = [STATE_FILE, SALT_FILE].some(isThere) ? await this.#get() : undefined;
@@ -165,16 +158,17 @@ export class HttpStore implements StateStore {
   }
 
   async lock(owner: LockOwner): Promise<StoreLock> {
-    const lock = await this.#lockOf(owner);
+    const lock = await httpLockOf(owner, this.#options.random);
     let takenOverFrom: LockOwner | undefined;
     for (;;) {
       const other = await this.#tryLock(lock);
       if (!other) break;
-      const holder = await holderOf(other);
+      const holder = await this.#holderOf(other, lock);
       if (holder.life !== 'dead') throw lockedBy(holder, this.#options.shown);
       await this.#removeLock(other);
       takenOverFrom = holder.owner;
     }
+    await this.#options.local.write(LOCK_FILE, JSON.stringify(lock));
     if (await this.#isSuperseded()) await this.#closeJournals();
     this.#held = lock;
     try {
@@ -183,6 +177,7 @@ export class HttpStore implements StateStore {
       // Callers that need an unreadable state report it.
       this.#state = undefined;
     }
+    let isLeft = false;
     return {
       owner,
       takenOverFrom,
@@ -190,30 +185,42 @@ export class HttpStore implements StateStore {
       release: async () => {
         this.#held = undefined;
         this.#state = undefined;
-        await this.#removeLock(lock).catch(() => {});
+        await this.#removeLock(lock).catch(() => {
+          isLeft = true;
+        });
       },
+      leftLocked: () => isLeft,
     };
   }
 
   /** The protocol has no request for it: this takes the lock, and releases it if it was free. */
   async holder(): Promise<LockHolder | undefined> {
-    const question = await this.#lockOf({ ...UNREADABLE_OWNER, pid: process.pid, command: 'state unlock' });
+    const question = await this.#question();
     const other = await this.#tryLock(question);
     if (!other) await this.#removeLock(question);
-    return other && holderOf(other);
+    return other && this.#holderOf(other, question);
   }
 
   async unlock({ evenOf }: { readonly evenOf?: LockOwner | undefined } = {}): Promise<LockOwner | undefined> {
-    const question = await this.#lockOf({ ...UNREADABLE_OWNER, pid: process.pid, command: 'state unlock' });
+    const question = await this.#question();
     const other = await this.#tryLock(question);
     if (!other) {
       await this.#removeLock(question);
       return undefined;
     }
-    const holder = await holderOf(other);
+    const holder = await this.#holderOf(other, question);
     assertMayUnlock(holder, evenOf, this.#options.shown);
     await this.#removeLock(other);
     return holder.owner;
+  }
+
+  #question(): Promise<HttpLock> {
+    return httpLockOf({ ...UNREADABLE_OWNER, pid: process.pid, command: 'state unlock' }, this.#options.random);
+  }
+
+  async #holderOf(lock: HttpLock, ours: HttpLock): Promise<LockHolder> {
+    const known = httpLockSchema.safeParse(parseJson((await this.#options.local.read(LOCK_FILE)) ?? '')).data;
+    return holderOf(lock, ours, known);
   }
 
   async #closeJournals(): Promise<void> {
@@ -223,10 +230,13 @@ export class HttpStore implements StateStore {
 
   async #post(text: string): Promise<void> {
     const posted = movedTo(text) === undefined ? parseState(text, this.#options.shown) : undefined;
+    // One that cannot be understood is replaced.
+    if (this.#serial === undefined) await this.#get().catch(() => undefined);
     const salt = this.#salt ?? (await this.#options.local.read(SALT_FILE));
+    const serial = Math.max(posted?.serial ?? 0, (this.#serial ?? 0) + 1);
     const body = JSON.stringify({
       version: 4,
-      serial: posted?.serial ?? 0,
+      serial,
       lineage: posted?.lineage ?? '',
       outputs: {},
       resources: [],
@@ -234,12 +244,40 @@ export class HttpStore implements StateStore {
     });
     const url = new URL(this.#options.address);
     if (this.#held) url.searchParams.set('ID', this.#held.ID);
-    const reply = await this.#send(this.#options.updateMethod ?? 'POST', url.href, body);
+    const reply = await this.#send(this.#options.updateMethod ?? 'POST', url.href, body, () => this.#assertLocked());
     if (reply.status === 409 || reply.status === 423)
       throw lockLost(this.#options.shown, 'Its server refuses the state.');
-    if (reply.status >= 300) throw this.#refused(reply);
+    // GitLab refuses a second attempt whose first answer was lost: it has that serial.
+    if (reply.status >= 300 && !(await this.#has(body))) throw this.#refused(reply);
+    this.#serial = serial;
     // What follows from the journal is added to what the server has, its lineage included.
     if (this.#state && posted) this.#state = posted;
+  }
+
+  async #has(body: string): Promise<boolean> {
+    const { status, body: kept } = await this.#send('GET', this.#options.address);
+    return status === 200 && kept.trim() === body;
+  }
+
+  /**
+   * GitLab answers 500 to a state that is posted without the lock. Taking our lock a second time shows whether we have it:
+   * the refusal names its owner. If it succeeds, it was free, unless the server lets an owner take its lock any number of times.
+   */
+  async #assertLocked(): Promise<void> {
+    const held = this.#held;
+    if (!held) return;
+    const { lockAddress, lockMethod = 'LOCK', address, shown } = this.#options;
+    const again = () => this.#exchange(lockMethod, lockAddress ?? address, JSON.stringify(held));
+    const first = await again();
+    if (first.status === 200) {
+      if ((await again()).status === 200) return;
+      await this.#removeLock(held);
+      throw lockLost(shown, 'It was removed.');
+    }
+    const { data: other } = httpLockSchema.safeParse(parseJson(first.body));
+    const isRefused = first.status === 409 || first.status === 423;
+    if (isRefused && other && other.ID !== held.ID)
+      throw lockLost(shown, describeLock((await this.#holderOf(other, held)).owner));
   }
 
   /** Whether another machine was the last to post a state. The run that holds the lock has checked before. */
@@ -259,15 +297,15 @@ export class HttpStore implements StateStore {
   }
 
   /** Undefined if the lock was taken; else the lock that another run holds. */
-  async #tryLock(lock: Lock): Promise<Lock | undefined> {
+  async #tryLock(lock: HttpLock): Promise<HttpLock | undefined> {
     const { lockAddress, lockMethod = 'LOCK', address } = this.#options;
     const reply = await this.#send(lockMethod, lockAddress ?? address, JSON.stringify(lock));
     if (reply.status === 200) return undefined;
     if (reply.status === 409 || reply.status === 423) {
-      const { data: other } = lockSchema.safeParse(parseJson(reply.body));
+      const { data: other } = httpLockSchema.safeParse(parseJson(reply.body));
       // Our own attempt, whose answer was lost.
       if (other?.ID === lock.ID) return undefined;
-      return other ?? lockSchema.parse({ ID: '' });
+      return other ?? httpLockSchema.parse({ ID: '' });
     }
     if (reply.status === 404 || reply.status === 405 || reply.status === 501) {
       throw new ProxwrightError({
@@ -280,7 +318,7 @@ export class HttpStore implements StateStore {
     throw this.#refused(reply);
   }
 
-  async #removeLock(lock: Lock): Promise<void> {
+  async #removeLock(lock: HttpLock): Promise<void> {
     const { unlockAddress, unlockMethod = 'UNLOCK', lockAddress, address } = this.#options;
     const url = new URL(unlockAddress ?? lockAddress ?? address);
     if (unlockMethod === 'DELETE') url.searchParams.set('ID', lock.ID);
@@ -288,45 +326,53 @@ export class HttpStore implements StateStore {
     if (reply.status >= 300 && reply.status !== 404 && reply.status !== 409) throw this.#refused(reply);
   }
 
-  async #lockOf(owner: LockOwner): Promise<Lock> {
-    const { runId, who, host, pid, since, command } = owner;
-    const info = { runId, who, host, pid, process: await factsOf(pid) };
-    return {
-      ID: randomUuid(this.#options.random),
-      Operation: command,
-      Who: `${who}@${host}`,
-      Created: since,
-      Info: JSON.stringify(info),
-      Version: 'Proxwright',
-      Path: '',
-    };
-  }
-
-  /** Each request may be repeated: the document is replaced as a whole, and a lock has an id. */
-  async #send(method: string, address: string, body?: string): Promise<Reply> {
-    const { username, password, ca } = this.#options;
-    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
-    if (username !== undefined || password) {
-      headers.authorization = `Basic ${Buffer.from(`${username ?? ''}:${password?.reveal() ?? ''}`).toString('base64')}`;
-    }
+  /**
+   * Each request may be repeated: the document is replaced as a whole, and a lock has an id. `onFault`: called after an
+   * answer that tells of a fault of the server, before the next attempt.
+   */
+  async #send(method: string, address: string, body?: string, onFault?: () => Promise<void>): Promise<Reply> {
     return this.#retries.run(isConnectionFailure, async () => {
-      const reply = await exchange(new URL(address), { method, headers, body, ca });
+      const reply = await this.#exchange(method, address, body);
       if (reply.status >= 500 && reply.status !== 501) {
+        await onFault?.();
         throw Object.assign(new Error(`${method}: status ${reply.status}`), { code: 'ECONNABORTED' });
       }
       return reply;
     });
   }
 
-  #refused({ status, body }: Reply): ProxwrightError {
+  #exchange(method: string, address: string, body?: string): Promise<Reply> {
+    const { username, password, ca } = this.#options;
+    const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    if (username !== undefined || password) {
+      headers.authorization = `Basic ${Buffer.from(`${username ?? ''}:${password?.reveal() ?? ''}`).toString('base64')}`;
+    }
+    return exchange(new URL(address), { method, headers, body, ca });
+  }
+
+  #refused({ status, headers, body }: Reply): ProxwrightError {
     const said = body.trim().split('\n')[0]?.slice(0, 200);
+    const elsewhere = status >= 300 && status < 400 ? hostIn(headers.location, this.#options.address) : undefined;
     return new ProxwrightError({
       code: 'STATE_UNWRITABLE',
       where: { file: this.#options.shown },
-      detail: `The server answers ${status}${said ? `: "${said}"` : ''}.`,
-      hint: 'Check the address, the user name and the password or token.',
+      detail: `The server answers ${status}${elsewhere ? ` and points to ${elsewhere}` : ''}${said ? `: "${said}"` : ''}.`,
+      hint: elsewhere ? 'Redirects are not followed: name that address.' : (HINTS[status] ?? HINT),
     });
   }
+}
+
+const HINT = 'Check the address, the user name and the password or token.';
+const HINTS: Readonly<Record<number, string>> = {
+  413: 'The state is larger than the server allows: raise its limit (in GitLab: the largest Terraform state), or use another store.',
+  422: 'The server does not accept this document. In GitLab, a state that is being deleted answers so, too.',
+};
+
+/** Where a redirect leads, without a query, which may hold a token. */
+function hostIn(location: string | undefined, from: string): string | undefined {
+  if (location === undefined || !URL.canParse(location, from)) return undefined;
+  const { origin, pathname } = new URL(location, from);
+  return `${origin}${pathname}`;
 }
 
 /** What another machine needs in order to resume: which VM and which file belongs to which address. */
@@ -339,15 +385,4 @@ function identitiesIn({ vms, files }: StackState): string {
     phase,
   ]);
   return JSON.stringify([machines.sort(), Object.keys(files).sort()]);
-}
-
-async function holderOf({ ID, Operation, Who, Created, Info }: Lock): Promise<LockHolder> {
-  const { data: info } = infoSchema.safeParse(parseJson(Info));
-  if (!info) {
-    const owner = { ...UNREADABLE_OWNER, runId: ID, who: Who || 'another tool', since: Created, command: Operation };
-    return { owner, life: 'unknown', doubt: 'it was taken by another tool' };
-  }
-  const { process: facts, ...rest } = info;
-  const owner: LockOwner = { ...rest, since: Created, command: Operation };
-  return { owner, ...(await lifeOf(owner, facts)) };
 }

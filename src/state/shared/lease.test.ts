@@ -17,6 +17,8 @@ class Place implements LeasePlace {
   #kept: (KeptLease & { readonly writtenAt: number }) | undefined;
   #writes = 0;
   readonly #clock: VirtualClock;
+  /** How far the clock of the server jumped forward. */
+  jumpedMs = 0;
 
   constructor(clock: VirtualClock) {
     this.#clock = clock;
@@ -24,7 +26,7 @@ class Place implements LeasePlace {
 
   async read(): Promise<KeptLease | undefined> {
     if (this.isCut) throw new Error('cut');
-    return this.#kept && { ...this.#kept, ageMs: this.#clock.ticks() - this.#kept.writtenAt };
+    return this.#kept && { ...this.#kept, ageMs: this.#clock.ticks() + this.jumpedMs - this.#kept.writtenAt };
   }
 
   async replace(lease: Lease, version: string | undefined): Promise<string | undefined> {
@@ -61,6 +63,27 @@ describe('a lease', () => {
     });
   });
 
+  it('is not taken from a live run because the clock of the server jumps', async () => {
+    const { clock, place, leases } = scene();
+    await clock.run(async () => {
+      const held = await leases().take(owner('one'));
+      await clock.sleep(1_000);
+      place.jumpedMs = 3_600_000;
+      const told: string[] = [];
+      const other = new Leases({ place, clock, ttlMs: 60_000, processes: ELSEWHERE, tell: (text) => told.push(text) });
+      await expect(other.take(owner('two'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
+      expect(told).toEqual([
+        'The lock of operator on host-of-one has expired. Waiting 16s to see whether that run renews it.',
+      ]);
+      held.assertHeld();
+      place.isCut = true;
+      await clock.sleep(60_000);
+      expect(() => held.assertHeld()).toThrow();
+      place.isCut = false;
+      await held.release();
+    });
+  });
+
   it('is lost to its run before another one can take it over', async () => {
     const { clock, place, leases } = scene();
     await clock.run(async () => {
@@ -86,13 +109,20 @@ describe('a lease', () => {
 
   it('ends by itself when its run dies, and late requests of the dead run are refused', async () => {
     const { clock, place, leases } = scene();
+    let isCut = false;
+    const behindWire: LeasePlace = {
+      shown: place.shown,
+      read: async () => (isCut ? Promise.reject(new Error('cut')) : place.read()),
+      replace: async (...args) => (isCut ? Promise.reject(new Error('cut')) : place.replace(...args)),
+    };
     await clock.run(async () => {
-      const held = await leases().take(owner('one'));
-      place.isCut = true;
+      const first = new Leases({ place: behindWire, clock, ttlMs: 60_000, processes: ELSEWHERE });
+      const held = await first.take(owner('one'));
+      isCut = true;
       await clock.sleep(70_000);
-      place.isCut = false;
       // The run that was cut off could renew an ended lease only if no other run took it: here one did.
       const next = await leases().take(owner('two'));
+      isCut = false;
       expect(next).toMatchObject({ epoch: held.epoch + 1, takenOverFrom: owner('one') });
       await clock.sleep(2_000);
       expect(() => held.assertHeld()).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));

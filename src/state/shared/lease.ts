@@ -4,7 +4,9 @@
  * has a higher epoch; the store refuses writes that carry an older one.
  *
  * No clocks are compared. The server reports the age of a lease. Its owner counts from the moment before it sent the
- * renewal, which is never later than the moment at which the server received it, and stops some time before the end.
+ * renewal, which is never later than the moment at which the server received it, and stops some time before the end. The
+ * clock of a server can be set, and several servers behind one address have several clocks, so a lease that seems to have
+ * expired is watched for one renewal before it is taken over.
  */
 import { z } from 'zod';
 import type { Clock, Ticks } from '../../base/clock.ts';
@@ -60,6 +62,8 @@ export interface LeaseDeps {
   readonly ttlMs?: number;
   /** What this machine knows about processes. */
   readonly processes?: ProcessKnowledge;
+  /** Tells a person what takes time. */
+  readonly tell?: ((text: string) => void) | undefined;
 }
 
 /** A lease that is held. */
@@ -97,6 +101,8 @@ export class Leases {
       const kept = await place.read();
       const holder = kept && (await this.#holderOf(kept));
       if (holder && holder.life !== 'dead') throw lockedBy(holder, place.shown);
+      if (kept && (await this.#isRenewed(kept)))
+        throw lockedBy({ owner: kept.lease.owner ?? owner, life: 'alive' }, place.shown);
       const lease: Lease = {
         epoch: (kept?.lease.epoch ?? 0) + 1,
         ttlMs,
@@ -141,6 +147,20 @@ export class Leases {
       if ((await place.replace({ epoch: epoch + 1, ttlMs, beat: beat + 1 }, kept.version)) !== undefined)
         return holder.owner;
     }
+  }
+
+  /** Whether the owner of an expired lease still renews it, unless it is known to be dead. */
+  async #isRenewed({ lease, version }: KeptLease): Promise<boolean> {
+    const { place, clock, processes = systemProcesses } = this.#deps;
+    const { owner, process, ttlMs, epoch } = lease;
+    if (!owner || (await processes.lifeOf(owner, process)).life === 'dead') return false;
+    const watchMs = ttlMs * RENEW_AFTER + Math.min(RETRY_MS, ttlMs * RENEW_AFTER);
+    this.#deps.tell?.(
+      `The lock of ${owner.who} on ${owner.host} has expired. Waiting ${printDuration(watchMs)} to see whether that run renews it.`,
+    );
+    await clock.sleep(watchMs);
+    const now = await place.read();
+    return now !== undefined && now.version !== version && now.lease.epoch === epoch && now.lease.owner !== undefined;
   }
 
   /**

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../base/errors.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import { emptyState } from '../../kinds/recorded.ts';
-import { JournalWriter, nameOfJournal, readRun, unfinishedRuns } from '../journal.ts';
+import { JournalWriter, nameOfJournal, pruneRuns, readRun, unfinishedRuns } from '../journal.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { writeState } from '../state-file.ts';
 import type { StateStore, StoreLock } from '../store.ts';
@@ -17,6 +17,11 @@ class Remote extends MemoryStore {
   /** This many lines are still accepted. */
   takes = Number.POSITIVE_INFINITY;
   epoch = 0;
+
+  override async read(name: string): Promise<string | undefined> {
+    if (this.isDown) throw gone();
+    return super.read(name);
+  }
 
   override async append(name: string, line: string): Promise<void> {
     if (this.isDown || this.takes-- <= 0) throw gone();
@@ -71,6 +76,16 @@ describe('a run that loses its store', () => {
     expect(await local.list()).toEqual([`outbox/${RUN}.jsonl`]);
   });
 
+  it('says where it keeps its events also if the last error is that of saving the state', async () => {
+    const { store, remote, journal } = await scene();
+    remote.isDown = true;
+    await expect(journal.write({ event: 'note', level: 'info', text: 'lost' })).rejects.toThrow();
+    await expect(writeState(store, emptyState('lab'))).rejects.toThrow(`outbox/${RUN}.jsonl`);
+    const logged: string[] = [];
+    await pruneRuns(store, 0, { log: (_, text) => logged.push(text) });
+    expect(logged).toEqual([]);
+  });
+
   it('is known in full to read-only commands of this machine', async () => {
     const { store, remote } = await lost();
     expect(await kinds(store)).toEqual(WHOLE);
@@ -82,6 +97,7 @@ describe('a run that loses its store', () => {
     const name = nameOfJournal('20260101T000000Z-000002');
     remote.isDown = true;
     await expect(store.append(name, '{}')).rejects.toThrow();
+    remote.isDown = false;
     expect(await remote.list('runs/')).not.toContain(name);
     expect(await store.list('runs/')).toContain(name);
   });

@@ -59,7 +59,9 @@ export class OutboxStore implements StateStore {
 
   /** Includes what waits to be sent, so that a read-only command has it, too. */
   async read(name: string): Promise<string | undefined> {
-    const text = await this.#store.read(name);
+    const text = await this.#store.read(name).catch((error: unknown) => {
+      throw this.#begun.size > 0 ? this.#keptAside(error) : error;
+    });
     if (name === STATE_FILE) this.#lineage = lineageIn(text);
     const kept = runOfJournal(name) === undefined ? undefined : await this.#kept(name);
     if (!kept) return text;

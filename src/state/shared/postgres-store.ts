@@ -51,20 +51,21 @@ export class PostgresStore implements StateStore {
   }
 
   async read(name: string): Promise<string | undefined> {
-    const [document, lines] = await Promise.all([
-      this.#query(
-        `select body from ${this.#schema}.documents where store = $1 and name = $2 order by version desc limit 1`,
-        [this.#store, name],
-      ),
-      this.#query(`select line from ${this.#schema}.lines where store = $1 and name = $2 order by number`, [
-        this.#store,
-        name,
-      ]),
-    ]);
-    const body = document[0]?.body;
+    // One statement, so that a log which is being replaced is read before or after, never between.
+    const rows = await this.#query(
+      `(select 0 as number, body as text from ${this.#schema}.documents
+        where store = $1 and name = $2 order by version desc limit 1)
+       union all
+       select number, line from ${this.#schema}.lines where store = $1 and name = $2
+       order by number`,
+      [this.#store, name],
+    );
+    const isWhole = (row: Readonly<Record<string, unknown>>) => Number(row.number) === 0;
+    const body = rows.find(isWhole)?.text;
+    const lines = rows.filter((row) => !isWhole(row));
     if (lines.length === 0) return typeof body === 'string' ? body : undefined;
     // What was written as a whole comes first, then what was appended to it.
-    return `${body ?? ''}${lines.map(({ line }) => `${line}\n`).join('')}`;
+    return `${body ?? ''}${lines.map(({ text }) => `${text}\n`).join('')}`;
   }
 
   /**
@@ -328,10 +329,13 @@ function isStatementPooling(error: unknown): boolean {
   return error instanceof Error && error.message.includes('statement pooling mode');
 }
 
-/** Connections that failed, and a server that starts, stops or has too many clients. */
+/**
+ * Connections that failed; a server that starts, stops or has too many clients; a standby that is not promoted yet (25006);
+ * and conflicts of statements (40001, 40P01), which a database with stricter transactions than usual reports.
+ */
 function isTransient(error: unknown): boolean {
   const code = codeOf(error);
-  if (/^(08|57P|53)/.test(code)) return true;
+  if (/^(08|57P|53|25006|40001|40P01)/.test(code)) return true;
   if (/^(ECONN|EPIPE|ETIMEDOUT|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH)/.test(code)) return true;
   return (
     error instanceof Error &&

@@ -14,11 +14,18 @@ export interface Retried {
   readonly shown: string;
 }
 
+/**
+ * For this long after a server was given up, nothing is sent to it. A run that ends has several things left to save, and each
+ * would wait for a server that is silent.
+ */
+const GIVEN_UP_MS = 10_000;
+
 /** The requests of one store. */
 export class Retries {
   readonly #deps: Retried;
   /** The first failure since the last answer: further requests do not wait again for a server that was given up. */
   #silentSince: Ticks | undefined;
+  #givenUp: { readonly at: Ticks; readonly cause: unknown } | undefined;
 
   constructor(deps: Retried) {
     this.#deps = deps;
@@ -27,6 +34,7 @@ export class Retries {
   /** The work must be safe to repeat. `isTransient`: whether the next attempt may succeed. */
   async run<T>(isTransient: (error: unknown) => boolean, work: () => Promise<T>): Promise<T> {
     const { clock, random, shown } = this.#deps;
+    if (this.#givenUp && clock.ticks() - this.#givenUp.at < GIVEN_UP_MS) throw unreachable(shown, this.#givenUp.cause);
     const silentMs = this.#silentSince === undefined ? 0 : clock.ticks() - this.#silentSince;
     const attempts = new Attempts(
       {
@@ -41,6 +49,7 @@ export class Retries {
       try {
         const result = await work();
         this.#silentSince = undefined;
+        this.#givenUp = undefined;
         return result;
       } catch (error) {
         if (error instanceof ProxwrightError) throw error;
@@ -48,7 +57,9 @@ export class Retries {
         // An attempt that reached its own time limit counts as silence from its start.
         this.#silentSince ??= begun;
         const isOver = clock.ticks() - this.#silentSince > RETRIES.store.budgetMs;
-        if (isOver || !(await attempts.again(error))) throw unreachable(shown, error);
+        if (!isOver && (await attempts.again(error))) continue;
+        this.#givenUp = { at: clock.ticks(), cause: error };
+        throw unreachable(shown, error);
       }
     }
   }
@@ -69,9 +80,25 @@ function unusable(shown: string, cause: unknown): ProxwrightError {
     code: 'STATE_UNWRITABLE',
     where: { file: shown },
     detail: `The store of the state says: "${textOf(cause)}".`,
-    hint: 'Check its address, the credentials and what they allow.',
+    hint: hintFor(cause),
     cause,
   });
+}
+
+/** Codes of Node for a certificate that it does not accept. */
+const CERTIFICATE = /^(ERR_TLS_CERT|CERT_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER))/;
+
+function hintFor(cause: unknown): string {
+  if (CERTIFICATE.test(codeIn(cause)))
+    return 'Check the address. If the certificate is from your own authority, name its PEM file as "ca".';
+  if (/RequestTimeTooSkewed/.test(textOf(cause)))
+    return 'The clocks of this machine and of the server differ by too much. Set the clock of this machine.';
+  if (/NoSuchBucket/.test(textOf(cause))) return 'Create the bucket, or correct its name.';
+  return 'Check its address, the credentials and what they allow.';
+}
+
+function codeIn(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : '';
 }
 
 export function storeDamaged(shown: string, problem: string): ProxwrightError {

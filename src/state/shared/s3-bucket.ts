@@ -39,13 +39,14 @@ export type Condition = { readonly ifMatch: string } | 'absent';
 
 /** A reply that means a failure. */
 class S3Failure extends Error {
-  readonly status: number;
+  /** The next attempt may succeed. */
+  readonly isTransient: boolean;
 
   constructor(request: string, { status, body }: Reply) {
     const [, code] = /<Code>([^<]*)<\/Code>/.exec(body) ?? [];
     const [, message] = /<Message>([^<]*)<\/Message>/.exec(body) ?? [];
     super(`${request}: ${status} ${[code, message].filter(Boolean).join(', ')}`.trim());
-    this.status = status;
+    this.isTransient = status >= 500 || status === 429 || isExpiredToken(body);
   }
 }
 
@@ -69,9 +70,9 @@ export class S3Bucket {
 
   /** Undefined without the object. */
   async get(key: string): Promise<StoredObject | undefined> {
-    const reply = await this.#send('GET', key);
-    if (reply.status === 404 && !isNoBucket(reply)) return undefined;
-    if (reply.status !== 200) throw this.#failure('GET', key, reply);
+    const isAbsent = (each: Reply) => each.status === 404 && !isNoBucket(each);
+    const reply = await this.#send('GET', key, { expects: (each) => each.status === 200 || isAbsent(each) });
+    if (isAbsent(reply)) return undefined;
     const { etag = '', date, 'last-modified': modified } = reply.headers;
     const ageMs = Math.max(0, Date.parse(date ?? '') - Date.parse(modified ?? '') - 1000);
     return { text: reply.body, etag, ageMs: Number.isNaN(ageMs) ? 0 : ageMs };
@@ -84,28 +85,37 @@ export class S3Bucket {
   async put(key: string, text: string, condition: Condition): Promise<string | undefined> {
     const header: Record<string, string> =
       condition === 'absent' ? { 'if-none-match': '*' } : { 'if-match': condition.ifMatch };
-    const reply = await this.#send('PUT', key, text, header);
-    if (reply.status === 200) return reply.headers.etag ?? (await this.get(key))?.etag;
     // 409: another write to the same object was in progress. 404: the object that should match is gone.
-    const isRefused = reply.status === 412 || reply.status === 409 || (reply.status === 404 && !isNoBucket(reply));
-    if (!isRefused) throw this.#failure('PUT', key, reply);
+    const isRefused = (each: Reply) =>
+      each.status === 412 || each.status === 409 || (each.status === 404 && !isNoBucket(each));
+    const reply = await this.#send('PUT', key, {
+      body: text,
+      headers: header,
+      expects: (each) => each.status === 200 || isRefused(each),
+    });
+    if (reply.status === 200) return reply.headers.etag ?? (await this.get(key))?.etag;
     const now = await this.get(key);
     return now?.text === text ? now.etag : undefined;
   }
 
   async delete(key: string): Promise<void> {
-    const reply = await this.#send('DELETE', key);
-    if (reply.status >= 300 && reply.status !== 404) throw this.#failure('DELETE', key, reply);
+    await this.#send('DELETE', key, { expects: ({ status }) => status < 300 || status === 404 });
   }
 
-  async #send(method: string, key: string, body?: string, headers: Record<string, string> = {}): Promise<Reply> {
+  async #send(
+    method: string,
+    key: string,
+    {
+      body,
+      headers = {},
+      expects,
+    }: { body?: string; headers?: Record<string, string>; expects: (reply: Reply) => boolean },
+  ): Promise<Reply> {
     return this.#retries.run(isTransient, async () => {
       const reply = await this.#attempt(method, key, body, headers);
-      if (reply.status >= 500 || reply.status === 429 || isExpiredToken(reply.body)) {
-        if (isExpiredToken(reply.body)) this.#options.credentials.renew();
-        throw this.#failure(method, key, reply);
-      }
-      return reply;
+      if (expects(reply)) return reply;
+      if (isExpiredToken(reply.body)) this.#options.credentials.renew();
+      throw new S3Failure(`${method} ${key}`, reply);
     });
   }
 
@@ -129,10 +139,6 @@ export class S3Bucket {
     const signed = await signer.sign();
     return exchange(signed.url, { method, headers: Object.fromEntries(signed.headers), body, ca });
   }
-
-  #failure(method: string, key: string, reply: Reply): S3Failure {
-    return new S3Failure(`${method} ${key}`, reply);
-  }
 }
 
 function isExpiredToken(body: string): boolean {
@@ -144,6 +150,5 @@ function isNoBucket({ body }: Reply): boolean {
 }
 
 function isTransient(error: unknown): boolean {
-  if (error instanceof S3Failure) return error.status >= 500 || error.status === 429 || error.status === 400;
-  return isConnectionFailure(error);
+  return error instanceof S3Failure ? error.isTransient : isConnectionFailure(error);
 }

@@ -28,7 +28,7 @@ export interface S3StoreOptions extends Omit<LeaseDeps, 'place'> {
 const FORMAT = 1;
 const LEASE = 'lease.json';
 const INDEX = 'index.json';
-/** Objects of a chain that are read at once. */
+/** Objects that are read or deleted at once. */
 const AT_ONCE = 16;
 
 const indexSchema = z.object({
@@ -77,16 +77,22 @@ export class S3Store implements StateStore {
   }
 
   async read(name: string): Promise<string | undefined> {
+    let kept = await this.#readIndex();
     for (;;) {
-      const { index } = await this.#readIndex();
+      const { index } = kept;
       const [key, chain] = [index.documents[name], index.chains[name]];
       const document = key === undefined ? '' : (await this.#get(key))?.text;
-      // The index was replaced, and the object deleted, between the two reads.
-      if (document === undefined) continue;
-      if (chain === undefined) return key === undefined ? undefined : document;
+      if (chain === undefined && document !== undefined) return key === undefined ? undefined : document;
       const own = this.#chains.get(name);
-      const lines = own?.id === chain ? own.lines : await this.#readOn(chain);
-      return `${document}${lines.map((line) => `${line}\n`).join('')}`;
+      const isOwn = own !== undefined && own.id === chain;
+      const lines = isOwn ? own.lines : chain === undefined ? [] : await this.#readOn(chain);
+      const text = () => `${document}${lines.map((line) => `${line}\n`).join('')}`;
+      if (isOwn && document !== undefined) return text();
+      // Objects are deleted once the index no longer names them. If it does, what was read is whole, or really lost.
+      kept = await this.#readIndex();
+      const isNamed = kept.index.documents[name] === key && kept.index.chains[name] === chain;
+      if (isNamed && document !== undefined) return text();
+      if (isNamed) throw this.#damaged(key ?? '');
     }
   }
 
@@ -169,7 +175,8 @@ export class S3Store implements StateStore {
     const { index } = await this.#readIndex();
     const ended = await Promise.all(
       Object.entries(index.chains).map(async ([name, id]) => {
-        const lines = await this.#seal(id);
+        const own = this.#chains.get(name);
+        const lines = await this.#seal(id, own?.id === id ? own.lines : []);
         const key = index.documents[name];
         const before = key === undefined ? '' : ((await this.#get(key))?.text ?? '');
         const document = await this.#putDocument(`${before}${lines.map((line) => `${line}\n`).join('')}`);
@@ -192,10 +199,10 @@ export class S3Store implements StateStore {
     );
   }
 
-  /** Seals a chain and returns its lines. */
-  async #seal(id: string): Promise<readonly string[]> {
+  /** Seals a chain and returns its lines, the first of which are known. */
+  async #seal(id: string, known: readonly string[]): Promise<readonly string[]> {
     for (;;) {
-      const { lines, isSealed } = await this.#readChain(id);
+      const { lines, isSealed } = await this.#readChain(id, known);
       if (isSealed) return lines;
       const seal = JSON.stringify({ mark: this.#mark(), isSeal: true });
       if ((await this.#put(linkKey(id, lines.length + 1), seal, 'absent')) !== undefined) return lines;
@@ -294,8 +301,11 @@ export class S3Store implements StateStore {
 
   /** Objects that nothing refers to any more. A leftover only takes a little space. */
   async #discard(keys: readonly (string | undefined)[]): Promise<void> {
-    const gone = keys.filter((key) => key !== undefined);
-    await Promise.all(gone.map((key) => this.#options.bucket.delete(`${this.#options.prefix}${key}`).catch(() => {})));
+    const gone = keys.filter((key) => key !== undefined).values();
+    const work = async () => {
+      for (const key of gone) await this.#options.bucket.delete(`${this.#options.prefix}${key}`).catch(() => {});
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
   }
 
   #get(key: string) {

@@ -1,7 +1,8 @@
 /** Random but valid histories of a run, for the property tests of fold, journal and state file. */
 import fc from 'fast-check';
-import type { VmRecord } from '../../kinds/recorded.ts';
-import { JOURNAL_FORMAT, openSteps, type RunEvent, type VmPatch } from '../events.ts';
+import type { VmPatch } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
+import { JOURNAL_FORMAT, openSteps, type RunEvent } from '../events.ts';
 
 export const ADDRESSES = ['vm.web', 'vm.worker[1]', 'vm.worker[2]', 'vm.gpu["0000:01:00"]'] as const;
 

@@ -34,6 +34,15 @@ export function keepsTheContract({ create, another }: StoreUnderTest): void {
     expect(await store.read('state.json')).toBeUndefined();
   });
 
+  it('keeps every character of a text', async () => {
+    const store = await create();
+    const text = 'ä€漢😀 "\\\\" \\u0000 \u2028 %41 \t end';
+    await store.write('state.json', `${text}\n${text}`);
+    await store.append('runs/1.jsonl', text);
+    expect(await store.read('state.json')).toBe(`${text}\n${text}`);
+    expect(await store.read('runs/1.jsonl')).toBe(`${text}\n`);
+  });
+
   it('appends lines in order and lists documents by prefix', async () => {
     const store = await create();
     await store.append('runs/1.jsonl', 'first');

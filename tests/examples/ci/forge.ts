@@ -22,6 +22,8 @@ export interface ForgeState {
   artifact?: string;
   /** Whether the commit on the main branch came from a merge request. */
   isMerged: boolean;
+  /** Of GitLab: pipelines run for the result of the merge, and keep their plan under another ref. */
+  hasMergedResults?: boolean;
   calls: string[];
 }
 
@@ -81,6 +83,7 @@ const end = (answer) => {
 const refuse = (why) => { fs.writeSync(2, 'forge: ' + why + ': ' + args.join(' ') + '\\n'); process.exit(22); };
 const valueOf = (name) => args.includes(name) ? args[args.indexOf(name) + 1] : undefined;
 const contentOf = (text) => text.startsWith('@') ? fs.readFileSync(text.slice(1), 'utf8') : text;
+const short = (text, most) => text.length > most ? refuse('the text is too long') : text;
 const nextId = (list) => 100 + list.length;
 const edit = (list, id, change) => {
   const at = list.findIndex((each) => each.id === Number(id));
@@ -92,7 +95,8 @@ const edit = (list, id, change) => {
 const GH = `
 const token = process.env.GH_TOKEN;
 if (token !== 'job-token') refuse('no token');
-const bodyOf = () => contentOf(valueOf('--field').replace(/^body=/, ''));
+const bodyOf = () => short(contentOf(valueOf('--field').replace(/^body=/, '')), 65536);
+const bodyFile = () => short(fs.readFileSync(valueOf('--body-file'), 'utf8'), 65536);
 const author = 'github-actions[bot]';
 if (args[0] === 'api') {
   const path = args.find((word) => word.startsWith('repos/'));
@@ -119,11 +123,11 @@ if (command === 'run download' && args[2] === '5' && valueOf('--name') === 'plan
 }
 if (command === 'issue list') end(state.issues.filter(({ isOpen }) => isOpen).map(({ id, title }) => ({ number: id, title })));
 if (command === 'issue create') {
-  const body = fs.readFileSync(valueOf('--body-file'), 'utf8');
+  const body = bodyFile();
   state.issues.push({ id: nextId(state.issues), author, title: valueOf('--title'), body, isOpen: true });
   end();
 }
-if (command === 'issue edit') { edit(state.issues, args[2], { body: fs.readFileSync(valueOf('--body-file'), 'utf8') }); end(); }
+if (command === 'issue edit') { edit(state.issues, args[2], { body: bodyFile() }); end(); }
 if (command === 'issue close') { edit(state.issues, args[2], { isOpen: false }); end(); }
 refuse('not expected');
 `;
@@ -136,7 +140,7 @@ const data = {};
 args.forEach((word, index) => {
   if (args[index - 1] !== '--data-urlencode') return;
   const [, name, sign, value] = /^(\\w+)([=@])([^]*)$/.exec(word);
-  data[name] = contentOf((sign === '@' ? '@' : '') + value);
+  data[name] = short(contentOf((sign === '@' ? '@' : '') + value), 1048576);
 });
 const path = url.pathname.replace('/api/v4/projects/7', '').replace('/api/v4', '');
 const answer = (value) => {
@@ -160,8 +164,9 @@ if (method === 'PUT' && note) { edit(state.comments, note, { body: data.body });
 if (method === 'GET' && path === '/repository/commits/merge-sha/merge_requests') {
   answer(state.isMerged ? [{ iid: 12, state: 'merged' }] : []);
 }
-if (method === 'GET' && path === '/jobs/artifacts/refs%2Fmerge-requests%2F12%2Fhead/raw/plan.json' && url.searchParams.get('job') === 'plan') {
-  if (!state.artifact) refuse('404');
+const [, ref] = /^\\/jobs\\/artifacts\\/refs%2Fmerge-requests%2F12%2F(head|merge)\\/raw\\/plan.json$/.exec(path) ?? [];
+if (method === 'GET' && ref && url.searchParams.get('job') === 'plan') {
+  if (!state.artifact || ref !== (state.hasMergedResults ? 'merge' : 'head')) refuse('404');
   answer(state.artifact);
 }
 if (method === 'GET' && path === '/issues') {

@@ -2,7 +2,7 @@
  * The CI examples, step by step as the systems run them: the built command, a simulated cluster behind HTTPS, and stand-ins
  * for the programs that talk to GitHub and GitLab.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureBuilt } from '../../e2e/built-command.ts';
@@ -28,7 +28,7 @@ describe.each(SYSTEMS)('on %s, the example', (_, run) => {
   const stack = (count: number) => stackText({ name: 'lab', firstId: 4500, count });
   const job = (name: string, other: Record<string, string> = {}) => {
     // A checkout leaves nothing of an earlier job.
-    for (const file of ['plan.md', 'plan.json', 'drift.txt', 'drift.md']) {
+    for (const file of ['plan.md', 'plan.json', 'drift.txt', 'drift.md', 'indented.txt']) {
       rmSync(join(project.directory, file), { force: true });
     }
     return run(name, { forge, directory: project.directory, settings: { ...settings, ...other } });
@@ -98,6 +98,17 @@ describe.each(SYSTEMS)('on %s, the example', (_, run) => {
     expect(ids()).toEqual([]);
   });
 
+  it('says that a merge request without a successful plan has to be applied by hand', async () => {
+    const { artifact = '' } = forge.state;
+    forge.change((state) => {
+      delete state.artifact;
+    });
+    expect(await job('apply')).toMatchObject({ ok: false, output: expect.stringContaining('has no successful plan') });
+    forge.change((state) => {
+      Object.assign(state, { artifact, hasMergedResults: true });
+    });
+  });
+
   it('applies the saved plan after the merge, and refuses it the second time', async () => {
     const applied = await job('apply');
     expect(applied.ok, applied.output).toBe(true);
@@ -121,6 +132,18 @@ describe.each(SYSTEMS)('on %s, the example', (_, run) => {
     await vm.config.put({ memory: 4096 });
     expect((await job('drift')).ok).toBe(true);
     expect(forge.state.issues).toMatchObject([{ isOpen: false }]);
+  });
+
+  it('keeps the issue within what the system accepts, however long the drift is', async () => {
+    const command = join(forge.programs, 'proxwright');
+    const real = readFileSync(command, 'utf8');
+    writeFileSync(command, '#!/bin/sh\nyes x | head -n 400000\nexit 2\n');
+    const long = await job('drift');
+    expect(long.ok, long.output.slice(-1000)).toBe(true);
+    expect(forge.state.issues.at(-1)).toMatchObject({ isOpen: true, body: expect.stringContaining('    x\n    x\n') });
+    writeFileSync(command, real);
+    expect((await job('drift')).ok).toBe(true);
+    expect(forge.state.issues.at(-1)).toMatchObject({ isOpen: false });
   });
 
   it('opens no issue if the comparison itself fails', async () => {

@@ -25,10 +25,17 @@ const PATIENCE_MS = 20_000;
 const STACK = 'contest';
 
 type Trouble =
-  | { readonly kind: 'stop'; readonly who: number; readonly atMs: number; readonly forMs: number }
-  | { readonly kind: 'kill'; readonly who: number; readonly atMs: number }
-  | { readonly kind: 'cut'; readonly atMs: number; readonly forMs: number }
-  | { readonly kind: 'restart'; readonly atMs: number };
+  | TroubleOf<'stop', { readonly who: number; readonly forMs: number; readonly isLong: boolean }>
+  | TroubleOf<'kill', { readonly who: number }>
+  | TroubleOf<'cut', { readonly forMs: number }>
+  | TroubleOf<'restart'>;
+
+type TroubleOf<Kind extends string, More = unknown> = More & {
+  readonly kind: Kind;
+  readonly atMs: number;
+  /** Of a stop: longer than a lease. */
+  readonly isLong?: boolean;
+};
 
 export interface ContestEnd {
   readonly complaints: readonly string[];
@@ -38,6 +45,8 @@ export interface ContestEnd {
   readonly runs: number;
   readonly changes: number;
   readonly events: number;
+  /** How each contestant ended; those that were killed do not say. */
+  readonly ends: readonly string[];
 }
 
 interface Contestant {
@@ -100,6 +109,7 @@ export async function contest(arena: Arena, seed: number): Promise<ContestEnd> {
     runs: said.flat().filter((each) => each.said === 'held').length,
     changes: changes.length,
     events: said.flat().filter((each) => each.said === 'recorded').length,
+    ends: said.slice(0, -1).map(endOf),
   };
 }
 
@@ -201,7 +211,7 @@ function troublesOf(random: Random, contestants: number): Trouble[] {
     if (chance < 0.7) {
       const isLong = drawn.next() < 0.6;
       const forMs = isLong ? LEASE_MS + randomInteger(drawn, 200, 2_500) : randomInteger(drawn, 10, 400);
-      return { kind: 'stop', who, atMs, forMs };
+      return { kind: 'stop', who, atMs, forMs, isLong };
     }
     if (chance < 0.95) return { kind: 'cut', atMs, forMs: randomInteger(drawn, 0, 1_500) };
     return { kind: 'restart', atMs };
@@ -252,10 +262,17 @@ function endOf(said: readonly Said[] = []): string {
 
 /** The epoch under which each contestant held the lock: the store's own, or the place in the order of the server's locks. */
 function epochsOf(arena: Arena, said: readonly (readonly Said[])[]): (number | undefined)[] {
-  return said.map((each) => {
-    const held = each.findLast((one) => one.said === 'held');
-    return held && (held.epoch ?? arena.scene.lockOrder?.(held.runId));
-  });
+  // A run that found its name taken gave the lock back, and changed nothing under it.
+  return said.map((each) =>
+    epochOf(
+      arena,
+      each.findLast((one) => one.said === 'held'),
+    ),
+  );
+}
+
+function epochOf(arena: Arena, held: Extract<Said, { said: 'held' }> | undefined): number | undefined {
+  return held && (held.epoch ?? arena.scene.lockOrder?.(held.runId));
 }
 
 /** Changes arrive in the order of the epochs: once a later run has changed something, no earlier one does. */
@@ -306,10 +323,11 @@ function olderStates(arena: Arena, said: readonly (readonly Said[])[], atTheEnd:
   const epochs = epochsOf(arena, said);
   const found: string[] = [];
   const savedBy = said.map((each) => each.flatMap((one) => (one.said === 'saved' ? [one.serial] : [])));
-  for (const [index, each] of said.entries()) {
+  for (const each of said) {
     for (const held of each) {
       if (held.said !== 'held') continue;
-      const earlier = savedBy.filter((_, other) => (epochs[other] ?? Infinity) < (epochs[index] ?? 0)).flat();
+      const epoch = epochOf(arena, held) ?? 0;
+      const earlier = savedBy.filter((_, other) => (epochs[other] ?? Infinity) < epoch).flat();
       if (held.serial < Math.max(0, ...earlier))
         found.push(`a run read the serial ${held.serial} after ${Math.max(...earlier)} was saved`);
     }
