@@ -114,8 +114,8 @@ const RULES: readonly Rule[] = [
       const enabled = first(body, 'agent');
       const isOn = isLiteral(valueIn(enabled?.body, 'enabled'), true) || isLiteral(valueIn(body, 'agent'), 1, true);
       const clones = first(body, 'clone') ?? attributeOf(body, 'clone') ?? attributeOf(body, 'clone_id');
-      const mentions = module.files.some(({ text }) => /qemu-guest-agent/.test(text));
-      if (!isOn || clones || mentions) return;
+      if (!isOn || clones || bringsAgent(body)) return;
+      if (module.files.some(({ text }) => text.includes('qemu-guest-agent'))) return;
       const where = enabled ?? attributeOf(body, 'agent') ?? vm.block;
       report(
         where,
@@ -217,11 +217,30 @@ function bootDevices(expression: Expression): readonly string[] | undefined {
   return text?.startsWith('order=') ? text.slice('order='.length).split(';').filter(Boolean) : undefined;
 }
 
-/** Undefined: a template or a loop may bring others. */
+/** User-data in another file, or an installation from a CD, may well install the agent. */
+function bringsAgent(body: Body): boolean {
+  const initialization = first(body, 'initialization')?.body;
+  const files = ['user_data_file_id', 'vendor_data_file_id'].some(
+    (name) => valueIn(initialization, name) !== undefined,
+  );
+  const drives = [...blocksOf(body, 'disk'), ...blocksOf(body, 'disks')];
+  const isInstalled = first(body, 'cdrom') !== undefined || valueIn(body, 'iso') !== undefined;
+  return files || isInstalled || valueIn(body, 'cicustom') !== undefined || drives.some((drive) => hasIso(drive.body));
+}
+
+const hasIso = (body: Body): boolean =>
+  valueIn(body, 'iso') !== undefined || body.items.some((item) => item.kind === 'block' && hasIso(item.body));
+
+/** Undefined: a template, a loop or an expression may bring others. */
 function knownDevices(vm: DeclaredResource): ReadonlySet<string> | undefined {
   const { body } = vm.block;
   if (isBpg(vm) ? first(body, 'clone') !== undefined : false) return undefined;
   if (blocksOf(body, 'dynamic').length > 0) return undefined;
+  const slotOf = ({ body: inner }: Block) => valueIn(inner, isBpg(vm) ? 'interface' : 'slot');
+  const isOpen = [...blocksOf(body, 'disk'), ...blocksOf(body, 'cdrom')].some(
+    (drive) => slotOf(drive)?.kind !== 'literal' && slotOf(drive) !== undefined,
+  );
+  if (isOpen) return undefined;
   const text = textIn(vm.file, body);
   const slots = text.match(/\b(?:scsi|ide|sata|virtio)\d+\b/g) ?? [];
   const nics = blocksOf(body, isBpg(vm) ? 'network_device' : 'network');

@@ -94,3 +94,16 @@ describe('a USB device of the host', () => {
     expect(left.length).toBeGreaterThan(0);
   });
 });
+
+describe('a CD drive of Telmate', () => {
+  it('is none where its block is empty, and an empty one where a disk block says so', () => {
+    const nested = converted(
+      'proxmox_vm_qemu',
+      '  disks {\n    sata {\n      sata0 {\n        cdrom {}\n      }\n    }\n  }',
+    );
+    expect(nested.text).not.toContain('sata0');
+    expect(nested.left).toEqual([]);
+    const single = converted('proxmox_vm_qemu', '  disk {\n    slot = "ide2"\n    type = "cdrom"\n  }');
+    expect(single.text).toContain('ide2 = { iso = "none" }');
+  });
+});

@@ -8,7 +8,10 @@ import { createProvider } from '../../src/provider/index.ts';
 import type { Attributes } from '../../src/provider/schema/model.ts';
 
 const provider = await createProvider({ log: silentLogger, environment: {} });
-const schemaOf = (type: string): Attributes => provider.resources.get(type)?.schema.attributes ?? {};
+const schemas = new Map(
+  await Promise.all([...provider.resources].map(async ([type, load]) => [type, (await load()).schema] as const)),
+);
+const schemaOf = (type: string): Attributes => schemas.get(type)?.attributes ?? {};
 
 /** Paths that the schema does not have. */
 function missing(rows: readonly Row[], attributes: Attributes): string[] {

@@ -7,10 +7,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { vmAddress } from '../../src/base/address.ts';
+import { fieldsOf } from '../../src/cli/commands/convert-check.ts';
 import { convertFiles, stackOf } from '../../src/convert/index.ts';
 import type { ResolvedStack } from '../../src/kinds/stack.ts';
-import { bareVm } from '../../src/kinds/stack.ts';
 import { type VmFields, vmFieldsSchema } from '../../src/kinds/vm/fields/index.ts';
+import { bareVm } from '../../src/kinds/vm/stack.ts';
 import { vmFieldsArbitrary } from '../../src/kinds/vm/testing/arbitrary-vm.ts';
 import { RICH_TEMPLATE } from '../../src/kinds/vm/testing/vm-site.ts';
 import { driftWorld, VM_SITES } from '../simulation/engine/support/drift-world.ts';
@@ -154,7 +155,7 @@ function asBpg(vm: VmFields): { readonly expected: Fields; readonly text: string
 function convertedVm(text: string): unknown {
   const { changed, findings } = convertFiles(new Map([['main.tf', text]]));
   expect(findings).toEqual([]);
-  const { text: stack, findings: left } = stackOf({ files: changed, name: 'lab' });
+  const { text: stack, findings: left } = stackOf({ files: changed, name: 'lab', fieldsOf });
   expect(left).toEqual([]);
   return (parse(stack) as { vms: { generated: unknown } }).vms.generated;
 }

@@ -48,6 +48,17 @@ describe('convert', () => {
     expect(read('infra', 'main.tf')).toBe(WHOLE);
   });
 
+  it.each(['new', 'deep/new'])('writes to a directory inside of the tree: %s', async (name) => {
+    mkdirSync(join(directory, 'infra', 'deep'));
+    writeFileSync(join(directory, 'infra', 'deep', 'kept.txt'), 'kept');
+    expect((await convert(WHOLE, { out: `infra/${name}` })).code).toBe(0);
+    expect(read('infra', name, 'main.tf')).toContain('resource "proxwright_vm" "web"');
+    expect(read('infra', name, 'deep', 'kept.txt')).toBe('kept');
+    expect(existsSync(join(directory, 'infra', name, name))).toBe(false);
+    expect(existsSync(join(directory, 'infra', name, '.terraform'))).toBe(false);
+    expect(read('infra', 'main.tf')).toBe(WHOLE);
+  });
+
   it('changes files in place, keeps the old ones, and refuses a second time', async () => {
     expect((await convert(WHOLE, { inPlace: true })).code).toBe(0);
     expect(read('infra', 'main.tf')).toContain('proxwright_vm');

@@ -16,6 +16,7 @@ import type { CommandDeps, ExitCode, GlobalOptions } from '../command.ts';
 import { stackNameOf } from '../stack/read.ts';
 import { type ConvertView, convertView, type SkippedFile } from '../views/convert.ts';
 import { unwritable } from '../write-file.ts';
+import { fieldsOf, withRefusals } from './convert-check.ts';
 
 export interface ConvertOptions extends GlobalOptions {
   readonly out?: string;
@@ -47,7 +48,7 @@ export async function runConvert(
   }
   const state =
     options.state === undefined ? undefined : await stateIn(resolve(deps.directory, options.state), options.state);
-  const conversion = convertFiles(files, state);
+  const conversion = withRefusals(files, convertFiles(files, state), state);
   const traps = lintModules(conversion.modules);
   if (options.format === 'stack') return writeStack({ root, files, skipped, state, conversion, options, deps, view });
   const target = options.inPlace ? root : options.out === undefined ? undefined : resolve(deps.directory, options.out);
@@ -79,7 +80,7 @@ interface StackWork {
 async function writeStack(work: StackWork): Promise<ExitCode> {
   const { root, files, skipped, state, conversion, options, deps, view } = work;
   const all = new Map([...files, ...conversion.changed]);
-  const stack = stackOf({ files: all, name: stackNameOf(basename(root)), ...(state && { state }) });
+  const stack = stackOf({ files: all, name: stackNameOf(basename(root)), fieldsOf, ...(state && { state }) });
   const findings = [...conversion.findings.filter(({ kind }) => kind === 'left'), ...stack.findings];
   if (options.out !== undefined) {
     const target = resolve(deps.directory, options.out);
@@ -239,20 +240,31 @@ async function refuseExisting(path: string): Promise<void> {
 
 /** Everything but what `terraform init` downloads. A state is included, because the `moved` blocks need it. */
 async function copyTree(root: string, target: string): Promise<void> {
-  const isOwn = (path: string) =>
-    !relative(root, path)
-      .split(sep)
-      .some((part) => part === '.terraform' || part === '.git');
   await mkdir(target, { recursive: true });
-  await cp(root, target, {
-    recursive: true,
-    // Links lead to the same place from the copy as far as that is a part of it.
-    verbatimSymlinks: true,
-    // A target inside of the source must not copy itself.
-    filter: (path) => isOwn(path) && path !== target && !path.endsWith('.terraform.lock.hcl'),
-  });
+  await copyInto(root, target, target);
   for (const name of await readdir(target)) {
     if (/\.tfstate(\.backup)?$/.test(name)) await chmod(join(target, name), 0o600);
+  }
+}
+
+const isDownloaded = (path: string): boolean => ['.terraform', '.git', '.terraform.lock.hcl'].includes(basename(path));
+
+/** The target may be inside of the source, and must not copy itself: directories above it are copied entry by entry. */
+async function copyInto(from: string, to: string, target: string): Promise<void> {
+  for (const name of await readdir(from)) {
+    const [source, copy] = [join(from, name), join(to, name)];
+    if (source === target || isDownloaded(source)) continue;
+    if (target.startsWith(`${source}${sep}`)) {
+      await mkdir(copy, { recursive: true });
+      await copyInto(source, copy, target);
+      continue;
+    }
+    await cp(source, copy, {
+      recursive: true,
+      // Links lead to the same place from the copy as far as that is a part of it.
+      verbatimSymlinks: true,
+      filter: (path) => !isDownloaded(path),
+    });
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads the expressions of Terraform's language, by recursive descent. Strings and heredocs are in `strings.ts`. */
 import type { Scanner } from './scanner.ts';
-import { isHeredocStart, readHeredoc, readQuotedWith } from './strings.ts';
+import { isHeredocStart, loopNames, readHeredoc, readQuotedWith } from './strings.ts';
 import type { Call, Expression, ForExpression, Literal, ObjectEntry, Step, Template } from './syntax.ts';
 
 /** From lowest to highest precedence. */
@@ -220,13 +220,7 @@ function seesFor(scanner: Scanner): boolean {
 
 function readFor(scanner: Scanner, start: number, close: ']' | '}'): ForExpression {
   scanner.expect('for');
-  const names: string[] = [];
-  do {
-    scanner.skip(true);
-    names.push(scanner.identifier() ?? '');
-    scanner.skip(true);
-  } while (scanner.take(','));
-  scanner.expect('in');
+  const names = loopNames(scanner);
   scanner.skip(true);
   const of = readExpression(scanner, true);
   scanner.skip(true);

@@ -101,11 +101,24 @@ export class Scanner {
 
 /** Counted from 1. */
 export function positionOf(source: string, offset: number): { readonly line: number; readonly column: number } {
-  let line = 1;
-  let start = 0;
-  for (let end = source.indexOf('\n'); end >= 0 && end < offset; end = source.indexOf('\n', end + 1)) {
-    line += 1;
-    start = end + 1;
+  const starts = lineStarts(source);
+  let [low, high] = [0, starts.length];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if ((starts[middle] ?? 0) <= offset) low = middle;
+    else high = middle;
   }
-  return { line, column: offset - start + 1 };
+  return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
+}
+
+/** Of the last text: a report asks about thousands of places in one file. */
+let last: { readonly source: string; readonly starts: readonly number[] } | undefined;
+
+function lineStarts(source: string): readonly number[] {
+  if (last?.source !== source) {
+    const starts = [0];
+    for (let end = source.indexOf('\n'); end >= 0; end = source.indexOf('\n', end + 1)) starts.push(end + 1);
+    last = { source, starts };
+  }
+  return last.starts;
 }

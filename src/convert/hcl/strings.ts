@@ -72,17 +72,21 @@ function readDirective(
   readExpression: ReadExpression,
 ): { readonly value?: Expression; readonly names?: readonly string[] } {
   if (word !== 'if' && word !== 'for') return {};
-  const names: string[] = [];
-  if (word === 'for') {
-    do {
-      scanner.skip(true);
-      names.push(scanner.identifier() ?? '');
-      scanner.skip(true);
-    } while (scanner.take(','));
-    scanner.expect('in');
-  }
+  const names = word === 'for' ? loopNames(scanner) : undefined;
   scanner.skip(true);
-  return { value: readExpression(scanner, true), ...(word === 'for' && { names }) };
+  return { value: readExpression(scanner, true), ...(names && { names }) };
+}
+
+/** The names that a loop gives to key and value, up to its `in`. */
+export function loopNames(scanner: Scanner): string[] {
+  const names: string[] = [];
+  do {
+    scanner.skip(true);
+    names.push(scanner.identifier() ?? '');
+    scanner.skip(true);
+  } while (scanner.take(','));
+  scanner.expect('in');
+  return names;
 }
 
 const HEREDOC = /<<(-?)([\p{ID_Start}_][\p{ID_Continue}-]*)\r?\n/uy;

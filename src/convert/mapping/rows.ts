@@ -21,10 +21,14 @@ export type Conversion =
   | 'number-flag'
   /** A boolean, which an earlier release wrote as a number or as a word: `1` or `"on"` → `true`. */
   | 'flag'
-  /** Numbers below 1 are no VLAN. */
+  /** Numbers below 1 are no VLAN; an earlier release had -1 by default. */
   | 'vlan'
   /** `true` → `"running"`. */
   | 'power'
+  /** `"enabled"` → `"started"`; empty: not under HA. */
+  | 'ha-state'
+  /** An empty text is none. */
+  | 'not-empty'
   /** `true` → `"full"`. */
   | 'clone-mode'
   /** `true` → `"when_needed"`. */
@@ -104,6 +108,8 @@ export interface BlockRow {
   readonly doc?: string;
   readonly cannot?: string;
   readonly drop?: string;
+  /** Why a block with nothing in it is dropped. */
+  readonly dropEmpty?: string;
   /** The default of an entry. */
   readonly byDefault?: { readonly to: string; readonly text: string };
   /** The defaults of the former provider that Proxmox does not have. */

@@ -33,6 +33,8 @@ const PASSTHROUGH =
 
 const EMPTY_DRIVE = { to: 'iso', text: '"none"' };
 
+const NO_DRIVE = 'The former provider creates no drive for an empty block.';
+
 const CDROM: readonly Row[] = [
   { from: 'iso', to: 'iso', as: 'iso' },
   { from: 'passthrough', cannot: 'Proxwright does not pass the physical drive of the host.' },
@@ -77,7 +79,7 @@ function slot(name: string): BlockRow {
     block: name,
     rows: [
       { block: 'disk', collection, rows: DISK_OPTIONS },
-      { block: 'cdrom', collection, byDefault: EMPTY_DRIVE, rows: CDROM },
+      { block: 'cdrom', collection, byDefault: EMPTY_DRIVE, rows: CDROM, dropEmpty: NO_DRIVE },
       {
         block: 'cloudinit',
         rows: [{ from: 'storage', to: 'cloud_init.storage' }],
@@ -203,8 +205,8 @@ export const TELMATE_VM: SourceResource = {
     { from: 'hotplug', to: 'hotplug', as: 'comma-list' },
     { from: 'scsihw', to: 'scsi_controller' },
     { from: 'tags', to: 'tags', as: 'tag-list' },
-    { from: 'hastate', to: 'ha.state' },
-    { from: 'hagroup', to: 'ha.group' },
+    { from: 'hastate', to: 'ha.state', as: 'ha-state' },
+    { from: 'hagroup', to: 'ha.group', as: 'not-empty' },
     {
       block: 'network',
       collection: { to: 'nics', key: { attribute: 'id', prefix: 'net' } },

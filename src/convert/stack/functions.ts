@@ -4,6 +4,7 @@ import type { Value } from './value.ts';
 export type Known = (...args: Value[]) => Value | undefined;
 
 const list = (value: Value | undefined): readonly Value[] => (Array.isArray(value) ? (value as readonly Value[]) : []);
+// `Array.isArray` does not tell readonly lists from objects.
 const object = (value: Value | undefined): Readonly<Record<string, Value>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, Value>>)
@@ -32,7 +33,7 @@ export const FUNCTIONS: Readonly<Record<string, Known>> = {
   flatten: (values) => flat(list(values)),
   format: (pattern, ...values) => formatted(text(pattern), values),
   index: (values, value) => {
-    const found = list(values).indexOf(value as Value);
+    const found = list(values).findIndex((each) => each === value);
     return found < 0 ? undefined : found;
   },
   join: (separator, values) => list(values).map(text).join(text(separator)),

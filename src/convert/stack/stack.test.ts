@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: interpolations of HCL are written like this
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { fieldsOf } from '../../cli/commands/convert-check.ts';
 import { loadStack } from '../../spec/load.ts';
 import { resolveStack } from '../../spec/resolve.ts';
 import { readExpressionText } from '../hcl/read.ts';
@@ -128,7 +129,7 @@ function stack(state?: unknown) {
   ]);
   const { changed } = convertFiles(files);
   const known = state === undefined ? undefined : readState(JSON.stringify(state));
-  return stackOf({ files: new Map([...files, ...changed]), name: 'lab', ...(known && { state: known }) });
+  return stackOf({ files: new Map([...files, ...changed]), name: 'lab', fieldsOf, ...(known && { state: known }) });
 }
 
 describe('a stack of a configuration', () => {
@@ -206,6 +207,7 @@ resource "proxmox_virtual_environment_vm" "web" {
     const { text, findings } = stackOf({
       files: new Map([...files, ...changed]),
       name: 'lab',
+      fieldsOf,
       ...(state && { state }),
     });
     expect(findings).toMatchObject([{ kind: 'dropped', subject: 'proxwright_template.base' }]);

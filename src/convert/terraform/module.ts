@@ -35,12 +35,16 @@ export class Module {
   readonly files: readonly SourceFile[];
   readonly resources: readonly DeclaredResource[];
   private readonly variables: ReadonlyMap<string, Block>;
+  private readonly translated: ReadonlyMap<string, DeclaredResource>;
   private optional: ReadonlySet<string> | undefined;
 
   constructor(directory: string, files: readonly SourceFile[]) {
     this.directory = directory;
     this.files = files;
     this.resources = files.flatMap((file) => blocksOf(file.body, 'resource').flatMap((block) => declared(file, block)));
+    this.translated = new Map(
+      this.resources.flatMap((each) => (each.source ? [[`${each.type}.${each.name}`, each] as const] : [])),
+    );
     this.variables = new Map(
       files.flatMap(({ body }) =>
         blocksOf(body, 'variable').map((block) => [block.labels[0]?.text ?? '', block] as const),
@@ -49,7 +53,7 @@ export class Module {
   }
 
   find(type: string, name: string): DeclaredResource | undefined {
-    return this.resources.find((each) => each.type === type && each.name === name && each.source !== undefined);
+    return this.translated.get(`${type}.${name}`);
   }
 
   /** `required_providers` entries for bpg or Telmate, by their local name. */

@@ -17,6 +17,8 @@ export function special(row: AttributeRow, given: SourceValue, walk: Walk): Spec
       return templateFlag(given, walk);
     case 'machine':
       return machine(given);
+    case 'power':
+      return power(given, walk);
     case 'snippet':
       return snippet(row, given, walk);
     case 'cicustom':
@@ -52,6 +54,15 @@ function templateFlag({ expression }: SourceValue, { context }: Walk): Special {
     : {
         cannot: 'Convert must know whether it is a template, which is another resource: name the state with `--state`.',
       };
+}
+
+/** The former provider leaves the VM off at its creation only, and the HA manager starts it a moment later. */
+function power({ expression }: SourceValue, { context }: Walk): Special | undefined {
+  const state = textOf(attributeOf(context.block.body, 'hastate')?.value);
+  const isOff = expression.kind === 'literal' && expression.value === false;
+  if (!isOff || (state !== 'started' && state !== 'enabled')) return undefined;
+  context.found('dropped', expression, 'oncreate', 'The HA manager starts the VM: `hastate` says so.');
+  return { values: [] };
 }
 
 function bootDisk({ expression, text }: SourceValue, { context }: Walk): Special {

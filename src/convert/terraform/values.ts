@@ -74,9 +74,13 @@ function convertLiteral(as: Conversion, value: string | number | boolean | null)
     case 'flag':
       return String(!['0', 'false', 'off', 'ignore', ''].includes(text));
     case 'vlan':
-      return number !== undefined && number < 1 ? '' : undefined;
+      return number === undefined ? undefined : number < 1 ? '' : text;
     case 'power':
       return text === 'true' ? '"running"' : '"stopped"';
+    case 'ha-state':
+      return text === '' ? '' : quoted(text === 'enabled' ? 'started' : text);
+    case 'not-empty':
+      return text === '' ? '' : quoted(text);
     case 'clone-mode':
       return text === 'true' ? '"full"' : '"linked"';
     case 'restart':
@@ -125,7 +129,6 @@ function wrap(as: Conversion, value: SourceValue): string | undefined {
   switch (as) {
     case 'same':
     case 'vmid':
-    case 'vlan':
     case 'flag':
     case 'iso':
     case 'password':
@@ -147,6 +150,10 @@ function wrap(as: Conversion, value: SourceValue): string | undefined {
       return `${it} != 0`;
     case 'power':
       return `${it} ? "running" : "stopped"`;
+    case 'ha-state':
+      return `${it} == "" ? null : ${it} == "enabled" ? "started" : ${text}`;
+    case 'not-empty':
+      return `${it} == "" ? null : ${text}`;
     case 'clone-mode':
       return `${it} ? "full" : "linked"`;
     case 'restart':
@@ -169,6 +176,8 @@ function wrap(as: Conversion, value: SourceValue): string | undefined {
       return `[${text}]`;
     case 'hugepages':
       return `lookup({ "2" = "2MiB", "1024" = "1GiB" }, ${text}, "any")`;
+    case 'vlan':
+      return `max(${text}, 0)`;
     case 'api-url':
       return `trimsuffix(${text}, "/api2/json")`;
     case 'boot-order':

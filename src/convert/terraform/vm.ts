@@ -79,11 +79,19 @@ export class VmWalk implements Walk {
     if (this.storage !== undefined) this.root.set(['cloud_init', 'storage'], this.storage);
     for (const [name, items] of this.lists) this.root.set(name.split('.'), `[${items.join(', ')}]`);
     if (this.isTemplate) this.finishTemplate();
+    this.finishPower();
     const inherits = this.root.get(['clone']) !== undefined || this.root.get(['from']) !== undefined;
     for (const [to, parts] of this.parts) placed(this.root, to, parts, inherits);
     if (this.root.get(['cloud_init']) !== undefined && this.root.get(['guest']) === undefined) {
       this.root.setBefore('cloud_init', 'guest', '"cloud-init"');
     }
+  }
+
+  /** The HA manager keeps such a VM off, whatever the former provider does by default. */
+  private finishPower(): void {
+    const state = this.root.get(['ha', 'state']);
+    if ((state !== '"stopped"' && state !== '"disabled"') || this.root.get(['power']) !== undefined) return;
+    this.root.setBefore('ha', 'power', '"stopped"');
   }
 
   /** What the plan of a template asks for, and the one of a VM does not. */
@@ -159,6 +167,8 @@ export class VmWalk implements Walk {
     if (!inner && row.text !== undefined && value)
       target.set(row.text.split('.'), this.value(value).text, setting.around);
     else if (!inner) this.left(setting, target, EXPRESSION);
+    else if (row.dropEmpty !== undefined && inner.settings.length === 0)
+      this.context.found('dropped', setting, setting.name, row.dropEmpty);
     else if (row.drives) this.drive(row, inner, setting, target);
     else if (!row.collection) this.group(row, inner, setting, target);
     else if (block) this.entry(row, inner, setting);

@@ -42,7 +42,7 @@ describe('estates of other providers', () => {
 
   it('are many: each of these blocks is configured in its own way', () => {
     const blocks = modules.flatMap(({ resources }) => resources.filter(({ source }) => source !== undefined));
-    expect(readdirSync(ESTATES).length).toBeGreaterThanOrEqual(30);
-    expect(blocks.length).toBeGreaterThanOrEqual(240);
+    expect(readdirSync(ESTATES).length).toBeGreaterThanOrEqual(43);
+    expect(blocks.length).toBeGreaterThanOrEqual(255);
   });
 });

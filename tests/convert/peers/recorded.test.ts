@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fieldsOf } from '../../../src/cli/commands/convert-check.ts';
 import { convertFiles, readState, stackOf } from '../../../src/convert/index.ts';
 import { buildWorld, type WorldFile } from '../../../src/simulator/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';
@@ -85,7 +86,7 @@ function stackTextOf(name: string, { resources }: RecordedEstate): string {
   const files = filesOf(name);
   const state = readState(JSON.stringify({ resources }));
   const { changed } = convertFiles(files, state);
-  return stackOf({ files: new Map([...files, ...changed]), name: 'lab', ...(state && { state }) }).text;
+  return stackOf({ files: new Map([...files, ...changed]), name: 'lab', fieldsOf, ...(state && { state }) }).text;
 }
 
 function stackIn(text: string): ResolvedStack {

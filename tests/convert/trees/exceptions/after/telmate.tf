@@ -8,8 +8,7 @@ resource "proxwright_vm" "installed_from_cd" {
   guest      = "cloud-init"
   cloud_init = { storage = "local-lvm" }
   timeouts   = { ready = "90s" }
-  power      = "stopped"
-  ha         = { state = "stopped", group = "fast-nodes" }
+  ha         = { state = "started", group = "fast-nodes" }
 
   disks = {
     scsi0 = { storage = "local-lvm", size = "10G", ssd = true, aio = "native" }

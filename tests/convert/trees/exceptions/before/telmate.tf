@@ -7,7 +7,7 @@ resource "proxmox_vm_qemu" "installed_from_cd" {
   cloudinit_cdrom_storage   = "local-lvm"
   guest_agent_ready_timeout = 90
   oncreate                  = false
-  hastate                   = "stopped"
+  hastate                   = "started"
   hagroup                   = "fast-nodes"
 
   disk {
