@@ -9,10 +9,10 @@
  */
 import { seededRandom } from '../src/base/random.ts';
 import { createSimulator, recordedWorld } from '../src/simulator/index.ts';
-import { replayInProcess } from '../tests/contract/replay/in-process.ts';
 import { loadScenario, scenarioNames } from '../tests/contract/replay/load.ts';
 import { formatResult, formatTotals } from '../tests/contract/replay/report.ts';
 import type { ReplayResult } from '../tests/contract/replay/run.ts';
+import { replayOnVirtualTime } from '../tests/contract/replay/virtual-time.ts';
 import { substituteScenario } from '../tests/contract/substitute.ts';
 import { substituteWorld } from '../tests/contract/substitute-world.ts';
 import { substitutionFor } from '../tests/contract/substitution.ts';
@@ -25,7 +25,7 @@ async function replay(name: string, substituted: boolean, seed: string): Promise
   const recorded = loadScenario(name);
   const substitution = substitutionFor(recorded);
   const scenario = substituted ? substituteScenario(recorded, substitution) : recorded;
-  return replayInProcess(scenario, (clock) => {
+  return replayOnVirtualTime(scenario, (clock) => {
     const world = recordedWorld({ now: clock.now() });
     return createSimulator({
       world: substituted ? substituteWorld(world, substitution) : world,

@@ -17,10 +17,13 @@ interface Timer {
 /** An arbitrary but fixed start, so that times in test output are recognisable: 2026-01-01T00:00:00Z. */
 export const VIRTUAL_START: Instant = Date.UTC(2026, 0, 1);
 
+/** Ticks of a real machine count from an arbitrary moment, such as its boot: only differences mean anything. */
+const FIRST_TICK: Ticks = 1_234_567;
+
 export class VirtualClock implements Clock {
   readonly #timers = new TimerHeap();
   readonly #start: Instant;
-  #ticks: Ticks = 0;
+  #ticks: Ticks = FIRST_TICK;
   #order = 0;
   /** Pending external waits, each without its result. */
   readonly #outside = new Set<Promise<unknown>>();
@@ -30,7 +33,7 @@ export class VirtualClock implements Clock {
   }
 
   now(): Instant {
-    return this.#start + this.#ticks;
+    return this.#start + this.#ticks - FIRST_TICK;
   }
 
   ticks(): Ticks {
@@ -158,10 +161,11 @@ class TimerHeap {
     const items = this.#items;
     let index = items.push(timer) - 1;
     while (index > 0) {
-      const parent = (index - 1) >> 1;
-      if (!before(timer, items[parent] as Timer)) break;
-      items[index] = items[parent] as Timer;
-      index = parent;
+      const above = (index - 1) >> 1;
+      const parent = items[above];
+      if (!parent || !before(timer, parent)) break;
+      items[index] = parent;
+      index = above;
     }
     items[index] = timer;
   }
@@ -173,12 +177,13 @@ class TimerHeap {
     if (!first || !last || items.length === 0) return first;
     let index = 0;
     for (;;) {
-      let child = 2 * index + 1;
-      if (child >= items.length) break;
-      if (child + 1 < items.length && before(items[child + 1] as Timer, items[child] as Timer)) child++;
-      if (!before(items[child] as Timer, last)) break;
-      items[index] = items[child] as Timer;
-      index = child;
+      const below = 2 * index + 1;
+      const [left, right] = [items[below], items[below + 1]];
+      const isRight = left !== undefined && right !== undefined && before(right, left);
+      const child = isRight ? right : left;
+      if (!child || !before(child, last)) break;
+      items[index] = child;
+      index = isRight ? below + 1 : below;
     }
     items[index] = last;
     return first;

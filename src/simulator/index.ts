@@ -21,6 +21,7 @@ export {
   type Strike,
   seededFaults,
 } from './faults/plan.ts';
+export { whyNever } from './faults/reach.ts';
 export {
   ALL_FAULT_KINDS,
   FAULT_KINDS,
@@ -31,7 +32,13 @@ export {
   TRANSFER_FAULT_KINDS,
 } from './faults/rule.ts';
 export { parseShortForm, printShortForm } from './faults/short-form.ts';
-export { createCertificate, type ServerCertificate, type SimulatorServer, serveSimulator } from './http/server.ts';
+export {
+  createCertificate,
+  type ServedSimulator,
+  type ServerCertificate,
+  type SimulatorServer,
+  serveSimulator,
+} from './http/server.ts';
 export { buildWorld } from './world/build-world.ts';
 export { loadWorld } from './world/load-world.ts';
 export { madeUpChecksums, WELL_KNOWN_URLS } from './world/well-known-downloads.ts';

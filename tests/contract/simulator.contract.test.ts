@@ -5,12 +5,12 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { createSimulator, recordedWorld, type World } from '../../src/simulator/index.ts';
-import { replayInProcess } from './replay/in-process.ts';
 import { complaintsAbout, loadKnownMismatches } from './replay/known-mismatches.ts';
 import { loadScenario, scenarioNames } from './replay/load.ts';
 import { formatTotals } from './replay/report.ts';
 import type { ReplayResult } from './replay/run.ts';
 import type { Scenario } from './replay/types.ts';
+import { replayOnVirtualTime } from './replay/virtual-time.ts';
 import { substituteScenario } from './substitute.ts';
 import { substituteWorld } from './substitute-world.ts';
 import { substitutionFor } from './substitution.ts';
@@ -18,7 +18,7 @@ import { substitutionFor } from './substitution.ts';
 const known = loadKnownMismatches();
 
 function replay(scenario: Scenario, alter: (world: World) => World = (world) => world): Promise<ReplayResult> {
-  return replayInProcess(scenario, (clock) => {
+  return replayOnVirtualTime(scenario, (clock) => {
     const world = alter(recordedWorld({ now: clock.now() }));
     return createSimulator({ world, clock, random: seededRandom(scenario.scenario) }).transport();
   });

@@ -11,12 +11,14 @@ import {
   loadWorld,
   parseRuleFile,
   parseShortForm,
+  printShortForm,
   ruleFaults,
   scaledClock,
   seededFaults,
   seededRandom,
   serveSimulator,
   type World,
+  whyNever,
 } from '../../simulator/index.ts';
 import type { PageServer } from '../../ui/server/serve.ts';
 import { badOption, type CommandDeps, type ExitCode } from '../command.ts';
@@ -67,6 +69,10 @@ export async function runSim(options: SimOptions, deps: CommandDeps): Promise<Ex
       'info',
       `The clock of the simulated servers runs ${speed} times as fast as yours, so the times in answers drift away from your clock.`,
     );
+  }
+  for (const rule of faults.rules) {
+    const why = whyNever(rule, world);
+    if (why !== undefined) terminal.log('warn', `The fault ${printShortForm(rule)} cannot strike. ${why}`);
   }
   const page = options.ui ? await servedPage({ simulator, faults, endpoint: server.endpoint, speed }, deps) : undefined;
   if (page) simView(deps).page(page.link);

@@ -17,6 +17,9 @@ import type { Simulator } from '../core/simulator.ts';
 import { isPortOpen } from '../guests/addresses.ts';
 import { bodyOf, headOf, parseHead, reasonOnWire } from './wire-message.ts';
 
+/** What the server needs of a simulator: it passes requests on and asks nothing else of it. */
+export type ServedSimulator = Pick<Simulator, 'handle' | 'runtime'>;
+
 interface ServeOptions {
   readonly host: string;
   /** 0 picks a free one. */
@@ -47,7 +50,7 @@ const LARGEST_HEADER_BYTES = 8 * 1024;
 const HEADER_LINES_LIMIT = 64;
 const CLOSE_GRACE_MS = 1_000;
 
-export async function serveSimulator(simulator: Simulator, options: ServeOptions): Promise<SimulatorServer> {
+export async function serveSimulator(simulator: ServedSimulator, options: ServeOptions): Promise<SimulatorServer> {
   const certificate = options.certificate ?? (await createCertificate(options.host, systemClock.now()));
   const server = createServer({
     key: certificate.key,
@@ -83,7 +86,7 @@ function urlHost(host: string): string {
   return reachable.includes(':') ? `[${reachable}]` : reachable;
 }
 
-function acceptRequests(server: Server, simulator: Simulator, speed: number): void {
+function acceptRequests(server: Server, simulator: ServedSimulator, speed: number): void {
   const servedOn = new WeakMap<Duplex, number>();
   server.on('request', (message: IncomingMessage, response: ServerResponse) => {
     const count = (servedOn.get(message.socket) ?? 0) + 1;
@@ -109,7 +112,7 @@ function acceptRequests(server: Server, simulator: Simulator, speed: number): vo
 }
 
 async function serve(
-  simulator: Simulator,
+  simulator: ServedSimulator,
   message: IncomingMessage,
   response: ServerResponse,
   isLast: boolean,
@@ -134,7 +137,11 @@ async function serve(
 }
 
 /** Not part of Proxmox: see `base/simulator-paths.ts`. */
-function ownAnswer(simulator: Simulator, speed: number, { method, url = '' }: IncomingMessage): object | undefined {
+function ownAnswer(
+  simulator: ServedSimulator,
+  speed: number,
+  { method, url = '' }: IncomingMessage,
+): object | undefined {
   if (method !== 'GET') return undefined;
   if (url === SIMULATOR_PATH) return { speed };
   const asked = parseGuestPortPath(url);
@@ -142,7 +149,7 @@ function ownAnswer(simulator: Simulator, speed: number, { method, url = '' }: In
 }
 
 /** Writes the answer by hand where Node's parser hands over a bare socket; every such answer is a refusal. */
-function answerRaw(simulator: Simulator, request: WireRequest, socket: Duplex): void {
+function answerRaw(simulator: ServedSimulator, request: WireRequest, socket: Duplex): void {
   const write = (answer: WireResponse) =>
     socket.end(Buffer.concat([Buffer.from(headOf(answer), 'latin1'), Buffer.from(answer.body)]));
   simulator.handle(request).then(write, () => socket.destroy());

@@ -10,6 +10,8 @@ interface Release {
   readonly version: string;
   readonly repoid: string;
   readonly qemu: string;
+  /** The version of QEMU that Proxmox ships with the release, if the recorded server had another one. */
+  readonly shippedQemu?: string;
 }
 
 export const NEWEST_RELEASE = '9.2';
@@ -26,8 +28,8 @@ export const RELEASES: Readonly<Record<string, Release>> = {
   '8.4': { version: '8.4.1', repoid: '2a5fa54a8503f96d', qemu: '9.2.0' },
   '9.0': { version: '9.0.3', repoid: '025864202ebb6109', qemu: '10.0.2' },
   '9.1': { version: '9.1.1', repoid: 'f4d3f125ffae50e9', qemu: '10.1.2' },
-  // The one that was recorded, with the QEMU it had.
-  [NEWEST_RELEASE]: { version: '9.2.11', repoid: '14a22df35955d97d', qemu: '10.0.13' },
+  // The one that was recorded, with the QEMU it had. Rule [source pve-qemu debian/changelog]: 11.0.0-2 is of the week before 9.2.0.
+  [NEWEST_RELEASE]: { version: '9.2.11', repoid: '14a22df35955d97d', qemu: '10.0.13', shippedQemu: '11.0.0' },
 };
 
 /** The version that a server of `8.4` or of `8.4.14` reports; undefined if there is no such release. */
@@ -35,7 +37,14 @@ export function versionNamed(name: string): Omit<PveVersion, 'qemuPatched'> | un
   const release = minorRelease(name);
   const known = RELEASES[release];
   if (!known || !/^\d+\.\d+(\.\d+)?$/.test(name)) return undefined;
-  return { ...known, version: name.split('.').length === 2 ? known.version : name, release };
+  const { shippedQemu: _, ...reported } = known;
+  return { ...reported, version: name.split('.').length === 2 ? known.version : name, release };
+}
+
+/** The version of QEMU that servers of `9.2` or of `9.2.11` usually have. */
+export function shippedQemu(name: string): string | undefined {
+  const known = RELEASES[minorRelease(name)];
+  return known?.shippedQemu ?? known?.qemu;
 }
 
 export function knownReleases(): string[] {

@@ -99,7 +99,7 @@ async function createCloudInitDrive(
   refuseSecondCloudInit(job, drive, made);
   const storage = storageConfig(job.runtime.world, storageId);
   const isChain = usesVolumeChain(storage);
-  const format = (drive.options.get('format') ?? (storage.path || isChain ? 'qcow2' : 'raw')) as VolumeFormat;
+  const format = (drive.options.get('format') ?? (storage.path || isChain ? 'qcow2' : 'raw')) as VolumeFormat; // checked by the schema of a drive
   const isSuffixed = storage.path !== undefined || (isChain && format === 'qcow2');
   const name = `vm-${job.vmid}-cloudinit${isSuffixed ? `.${format}` : ''}`;
   const volume = await allocateVolume(job.runtime, {
@@ -131,7 +131,7 @@ async function createVolume(
     );
   }
   const defaultFormat = storageFormats(storageConfig(job.runtime.world, storageId)).default;
-  const format = (drive.options.get('format') ?? defaultFormat) as VolumeFormat;
+  const format = (drive.options.get('format') ?? defaultFormat) as VolumeFormat; // checked by the schema of a drive
   const log = (line: string) => job.task?.log(line);
   const sizeKiB = Math.ceil(newVolumeBytes(drive, requested.sizeGiB) / 1024);
   const volume = await allocateVolume(job.runtime, {

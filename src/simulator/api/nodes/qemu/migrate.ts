@@ -131,7 +131,12 @@ function migrate(call: CallTo<'POST /nodes/{node}/qemu/{vmid}/migrate'>): string
 function storageMapOf(list: string | undefined): Map<string, string> | undefined {
   if (list === undefined) return undefined;
   const entries = splitList(list).filter((item) => item !== '1');
-  return new Map(entries.map((item) => (item.includes(':') ? (item.split(':') as [string, string]) : ['*', item])));
+  return new Map(
+    entries.map((item) => {
+      const [from, to] = item.split(':');
+      return to === undefined ? ['*', item] : [from ?? '', to];
+    }),
+  );
 }
 
 function requireTargetStorages(call: Call, vm: Vm, map: ReadonlyMap<string, string>, target: string): void {

@@ -5,7 +5,7 @@ import { storageSpace } from '../../../storage/space.ts';
 import { contentText, splitList } from '../../../storage/storage-config.ts';
 import { isOnNode, storageFormats } from '../../../storage/volumes.ts';
 import { isServerSince } from '../../../world/releases.ts';
-import type { ContentType, Storage, World } from '../../../world/world.ts';
+import type { Storage, World } from '../../../world/world.ts';
 import { indexOf } from '../../indexes.ts';
 
 export const nodeStorageRoutes: Routes = {
@@ -98,7 +98,7 @@ async function storageInfo(call: Call, contents: readonly string[] | undefined):
   let queried = 0;
   for (const storage of world.storages.values()) {
     const isEnabled = !storage.disabled && isOnNode(storage, call.node);
-    if (contents && !(isEnabled && contents.some((content) => storage.content.has(content as ContentType)))) continue;
+    if (contents && !(isEnabled && [...storage.content].some((content) => contents.includes(content)))) continue;
     if (isEnabled) queried++;
     info.set(storage.id, describe(world, storage, call.node, isEnabled));
   }
