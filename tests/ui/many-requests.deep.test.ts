@@ -13,7 +13,7 @@ const source: PageSource = {
   view: async () => undefined,
   run: async () => undefined,
   report: async () => undefined,
-  pulse: async () => 'none',
+  pulse: async () => ({ ok: true, value: 'none' }),
 };
 
 it('keeps nothing of 10,000 requests and of pages that have gone', async () => {

@@ -170,7 +170,10 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
       path: [],
       requests: [],
     };
-    const server = await serveSource({ run: async () => ({ chart, log: [] }), pulse: async () => 'r1 1' });
+    const server = await serveSource({
+      run: async () => ({ chart, log: [] }),
+      pulse: async () => ({ ok: true, value: 'r1 1' }),
+    });
     const opened = await openPage(browser, `${server.link}#/lab/live`);
     await opened.page.locator('svg [data-address="vm.worker[300]"]').waitFor();
     await shoot(opened.page, '300');

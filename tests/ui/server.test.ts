@@ -24,7 +24,7 @@ const source: PageSource = {
   },
   run: async () => undefined,
   report: async () => undefined,
-  pulse: async () => 'none',
+  pulse: async () => ({ ok: true, value: 'none' }),
 };
 
 let server: PageServer;

@@ -55,7 +55,7 @@ describe.each<StoreKind>([HTTP, POSTGRES, S3])('the page on $name', (kind) => {
         names.map((name) => [name, join(name, 'stack.yaml')]),
       );
       for (const name of names) {
-        expect(await source.pulse(name)).toBe('none');
+        expect(await source.pulse(name)).toEqual({ ok: true, value: 'none' });
         expect(await source.view(name, 'plan')).toMatchObject({ ok: true, value: { changes: [{ kind: 'create' }] } });
         const file = join(name, 'stack.yaml');
         const applied = await elsewhere.run((deps) => runApply(undefined, { yes: true, file }, deps));

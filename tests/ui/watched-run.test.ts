@@ -31,7 +31,7 @@ it.each([
   const watched = await sampleRun({ ...run, onEvent: (recorded) => looks.push(...watch(recorded)) });
   expect(looks.length).toBeGreaterThan(50);
   const [pulse, shown] = (await Promise.all(looks)).slice(-3);
-  expect(pulse).toContain(watched.runId);
+  expect(pulse).toMatchObject({ ok: true, value: expect.stringContaining(watched.runId) });
   expect(shown).toMatchObject({ chart: { runId: watched.runId } });
   expect(watched).toEqual(alone);
 });

@@ -18,7 +18,7 @@ export async function pagePicture(): Promise<Buffer> {
   const source: PageSource = {
     stacks: async () => [{ id: 'lab', name: 'lab', file: 'stack.yaml' }],
     run: async () => ({ chart: chartOf(record), log }),
-    pulse: async () => record.runId,
+    pulse: async () => ({ ok: true, value: record.runId }),
     view: async () => undefined,
     report: async () => undefined,
   };

@@ -8,9 +8,11 @@ import {
   ALL_FAULT_KINDS,
   FAULT_DESCRIPTIONS,
   type FaultBoard,
+  type FaultRule,
   parseShortForm,
   printShortForm,
   type Simulator,
+  whyNever,
 } from '../../simulator/index.ts';
 import { storageSpace } from '../../simulator/storage/space.ts';
 import { isTemplate } from '../../simulator/vm/config/config-file.ts';
@@ -38,6 +40,10 @@ export interface SimulatedDeps {
 
 export function simulatedSource({ simulator, faults, endpoint, speed }: SimulatedDeps): SimulatedSource {
   const { world, runtime } = simulator;
+  const neverStrikes = (rule: FaultRule, strikes: number) => {
+    const hint = strikes > 0 ? undefined : whyNever(rule, world);
+    return hint === undefined ? {} : { hint };
+  };
   return {
     view: () => ({
       endpoint,
@@ -53,6 +59,7 @@ export function simulatedSource({ simulator, faults, endpoint, speed }: Simulate
         words: FAULT_DESCRIPTIONS[rule.kind].words,
         isOn,
         strikes,
+        ...neverStrikes(rule, strikes),
       })),
       strikes: faults.strikes
         .slice(-NEWEST_STRIKES)

@@ -6,7 +6,6 @@ import type { Diagnostic } from '../../base/diagnostics.ts';
 import { toDiagnostic } from '../../base/errors.ts';
 import { stackOutputs } from '../../engine/outputs/outputs.ts';
 import { momentsOf } from '../../engine/record/run-moments.ts';
-import { describeRun } from '../../engine/record/run-record.ts';
 import type { Finding } from '../../kinds/doctor/finding.ts';
 import { readTextFile } from '../../local/text-file.ts';
 import type { Pve } from '../../pve/index.ts';
@@ -32,6 +31,7 @@ import { type OpenedStack, openReadStack } from '../stack/open.ts';
 import { planWithoutLock } from '../stack/planning.ts';
 import { predictionOf } from '../stack/prediction.ts';
 import { readStack } from '../stack/read.ts';
+import { recordOf } from '../stack/run-record.ts';
 import { notesOf, printDestroyed, renderRemarks, stepsByAddress, wordsOf } from '../views/plan/plan.ts';
 import { plainPaint } from '../views/text/paint.ts';
 import { readCluster } from './cluster.ts';
@@ -46,7 +46,7 @@ const LOOK_MS = 400;
 const SHARED_LOOK_MS = 2_000;
 
 /** What the last look at the newest run of a stack found. */
-interface Seen {
+interface LastLook {
   readonly mark: string;
   readonly runId?: string;
   /** Its journal, if it had to be read. */
@@ -66,12 +66,13 @@ export async function createPageSource(options: StackOptions, deps: CommandDeps)
   }
   // The file is read each time, because it is being edited. Its store is opened once: a shared one holds a connection.
   const opened = new Map<string, OpenedStack>();
-  const open = async (id: string, problems: Diagnostic[]) => {
+  const open: PageDeps['open'] = async (id, problems, isForRuns = false) => {
     const { options: own } = known.get(id) ?? {};
     if (!own) return undefined;
     const silent = quiet(deps, problems);
-    const read = await readStack(own, silent);
     const before = opened.get(id);
+    if (before && isForRuns) return { deps: silent, stack: before };
+    const read = await readStack(own, silent);
     const stack = before && read.stack ? { ...before, stack: read.stack } : await openReadStack(read, silent);
     opened.set(id, stack);
     return { deps: silent, stack };
@@ -84,10 +85,14 @@ export async function createPageSource(options: StackOptions, deps: CommandDeps)
 /** Where the page gets its stacks and its client from. */
 export interface PageDeps {
   readonly entries: readonly StackEntry[];
-  /** Undefined if there is no such stack. What is wrong with its file is added to the problems. */
+  /**
+   * Undefined if there is no such stack. What is wrong with its file is added to the problems. For its runs, an earlier
+   * reading of the file is enough: they stay visible while the file is being edited and is invalid.
+   */
   open(
     id: string,
     problems: Diagnostic[],
+    isForRuns?: boolean,
   ): Promise<{ readonly stack: OpenedStack; readonly deps: CommandDeps } | undefined>;
   connect(stack: OpenedStack, deps: CommandDeps): Promise<Pve>;
   diagnose(stack: OpenedStack, deps: CommandDeps): Promise<readonly Finding[]>;
@@ -97,8 +102,8 @@ export interface PageDeps {
 
 export function pageSource(page: PageDeps): PageSource {
   const { open, deps, entries } = page;
-  const looks = new Map<string, { readonly at: Ticks; readonly seen: Promise<Seen> }>();
-  const look = (id: string, { store }: OpenedStack): Promise<Seen> => {
+  const looks = new Map<string, { readonly at: Ticks; readonly seen: Promise<LastLook> }>();
+  const look = (id: string, { store }: OpenedStack): Promise<LastLook> => {
     const now = deps.clock.ticks();
     const last = looks.get(id);
     if (last && now - last.at < (store.sizeOf ? LOOK_MS : SHARED_LOOK_MS)) return last.seen;
@@ -107,28 +112,31 @@ export function pageSource(page: PageDeps): PageSource {
     return seen;
   };
   const run = async (id: string, runId: string) => {
-    const { stack } = (await open(id, [])) ?? {};
+    const { stack } = (await open(id, [], true)) ?? {};
     if (!stack) return undefined;
     // A store without sizes has just sent the journal.
     const seen = runId === 'last' && !stack.store.sizeOf ? await look(id, stack) : undefined;
     if (seen?.runId !== undefined && seen.text !== undefined) {
       const place = stack.store.placeOf(nameOfJournal(seen.runId));
-      return { stack, record: describeRun(parseRun(seen.runId, seen.text, place)) };
+      return { stack, record: await recordOf(stack.store, parseRun(seen.runId, seen.text, place)) };
     }
     const ids = await listRuns(stack.store);
     const chosen = runId === 'last' ? ids.at(-1) : ids.find((each) => each === runId);
-    return chosen === undefined ? undefined : { stack, record: describeRun(await readRun(stack.store, chosen)) };
+    if (chosen === undefined) return undefined;
+    return { stack, record: await recordOf(stack.store, await readRun(stack.store, chosen)) };
   };
   return {
     stacks: async () => entries,
     view: async (id, name) => {
       if (!entries.some((entry) => entry.id === id)) return undefined;
       const problems: Diagnostic[] = [];
+      let note: string | undefined;
       return answered(problems, async () => {
         const found = await open(id, problems);
         const value = found && (await VIEWS_OF[name](found.stack, found.deps, page));
+        if (found && NOTED.includes(name)) note = await noteOf(found.stack.store);
         return deps.secrets.redactIn(value) as ViewValues[typeof name]; // the same shape
-      });
+      }).then((answer) => (answer.ok && note !== undefined ? { ...answer, note } : answer));
     },
     run: async (id, runId) => {
       const found = await run(id, runId);
@@ -154,19 +162,39 @@ export function pageSource(page: PageDeps): PageSource {
       return deps.secrets.redact(renderReport({ stack: stack.name, run: found.record, prediction, now }));
     },
     pulse: async (id) => {
-      const { stack } = (await open(id, [])) ?? {};
-      return stack && (await look(id, stack)).mark;
+      if (!entries.some((entry) => entry.id === id)) return undefined;
+      const problems: Diagnostic[] = [];
+      return answered(problems, async () => {
+        const found = await open(id, problems, true);
+        return found ? (await look(id, found.stack)).mark : 'none';
+      });
     },
   };
 }
 
-async function seenIn(store: StateStore): Promise<Seen> {
+/** Views of what a run changes. */
+const NOTED: readonly ViewName[] = ['plan', 'drift', 'outputs'];
+
+async function noteOf(store: StateStore): Promise<string | undefined> {
+  const holder = await store.holder();
+  if (!holder) return undefined;
+  const { command, who, host, since } = holder.owner;
+  const run = `${command} by ${who} on ${host}, since ${since.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC')}`;
+  return holder.life === 'dead'
+    ? `An earlier run died: ${run}. Run the same command again to resume it. Until then, what it left counts as a difference.`
+    : `A run is at work on this stack: ${run}. What it has not done yet counts as a difference. The live view follows it.`;
+}
+
+async function seenIn(store: StateStore): Promise<LastLook> {
   const runId = (await listRuns(store)).at(-1);
   if (runId === undefined) return { mark: 'none' };
   const name = nameOfJournal(runId);
-  if (store.sizeOf) return { runId, mark: `${runId} ${(await store.sizeOf(name)) ?? 0}` };
+  // A process that dies writes nothing more, but its lock shows it.
+  const holder = await store.holder();
+  const life = holder?.owner.runId === runId ? holder.life : 'none';
+  if (store.sizeOf) return { runId, mark: `${runId} ${(await store.sizeOf(name)) ?? 0} ${life}` };
   const text = (await store.read(name)) ?? '';
-  return { runId, text, mark: `${runId} ${text.length}` };
+  return { runId, text, mark: `${runId} ${text.length} ${life}` };
 }
 
 async function stackFiles(directory: string): Promise<string[]> {
@@ -270,7 +298,7 @@ const VIEWS_OF: { readonly [Name in ViewName]: Show<Name> } = {
     })),
   runs: async ({ store }) => {
     const ids = (await listRuns(store)).slice(-NEWEST_RUNS).reverse();
-    const runs = await Promise.all(ids.map(async (id) => describeRun(await readRun(store, id))));
+    const runs = await Promise.all(ids.map(async (id) => recordOf(store, await readRun(store, id))));
     return runs.map(({ runId, command, outcome, startedAt, durationMs, who, resources }) => ({
       runId,
       command,

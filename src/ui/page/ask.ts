@@ -17,7 +17,7 @@ export interface Asked<Value> {
 
 export function useView<Name extends ViewName>(stack: string, name: Name): Asked<ViewValues[Name]> {
   const [answer, setAnswer] = useState<Answer<ViewValues[Name]>>();
-  const [isBusy, setBusy] = useState(false);
+  const [isBusy, setBusy] = useState(true);
   const again = useCallback(() => {
     setBusy(true);
     void ask<Answer<ViewValues[Name]>>(`/api/${encodeURIComponent(stack)}/${name}`)

@@ -6,6 +6,7 @@ import { ask } from './ask.ts';
 import { Cluster } from './cluster.tsx';
 import { Frame, usePlace } from './frame.tsx';
 import { Doctor, Drift, Outputs } from './lists.tsx';
+import { Reading } from './parts.tsx';
 import { Plan } from './plan.tsx';
 import { LiveRun, Run, Runs } from './runs.tsx';
 
@@ -25,7 +26,7 @@ function App() {
   useEffect(() => {
     void ask<readonly StackEntry[]>('/api').then(setStacks, () => setStacks([]));
   }, []);
-  if (!stacks) return <p class="quiet">Reading…</p>;
+  if (!stacks) return <Reading />;
   const stack = stacks.find((each) => each.id === id) ?? stacks[0];
   if (!stack) return <p class="quiet">There is no stack file in this directory.</p>;
   const [name, title, View] = VIEWS.find(([each]) => each === (view || 'cluster')) ?? VIEWS[0];

@@ -19,14 +19,15 @@ export function Shown<Value>({
           {isBusy ? 'Reading…' : 'Read again'}
         </button>
       </p>
+      {answer?.ok && answer.note && <p class="warning">{answer.note}</p>}
       {answer && (answer.ok ? children(answer.value) : <Problems problems={answer.problems} />)}
     </div>
   );
 }
 
-type Problem = Extract<NonNullable<Asked<unknown>['answer']>, { ok: false }>['problems'][number];
+export type Problem = Extract<NonNullable<Asked<unknown>['answer']>, { ok: false }>['problems'][number];
 
-function Problems({ problems }: { problems: readonly Problem[] }) {
+export function Problems({ problems }: { problems: readonly Problem[] }) {
   return (
     <ul class="problems">
       {problems.map(({ code, summary, detail, hint }, at) => (
@@ -37,6 +38,15 @@ function Problems({ problems }: { problems: readonly Problem[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+/** While something is read for the first time. */
+export function Reading() {
+  return (
+    <p class="quiet" aria-busy="true">
+      Reading…
+    </p>
   );
 }
 

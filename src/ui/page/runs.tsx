@@ -4,10 +4,10 @@ import { printDuration } from '../../base/values/units.ts';
 import type { Chart } from '../picture/chart.ts';
 import { foldedChart } from '../picture/folded.ts';
 import { describeChart, drawTimeline } from '../picture/timeline.ts';
-import { type ReceivedRun, type RunChanges, withChanges } from '../server/changes.ts';
+import { type LiveNews, type ReceivedRun, withChanges } from '../server/changes.ts';
 import type { RunView } from '../server/source.ts';
 import { ask, useLive, useView } from './ask.ts';
-import { Scroll, Shown, Tally } from './parts.tsx';
+import { type Problem, Problems, Reading, Scroll, Shown, Tally } from './parts.tsx';
 
 export function Runs({ stack }: { stack: string }) {
   return (
@@ -56,30 +56,39 @@ export function Runs({ stack }: { stack: string }) {
   );
 }
 
-const withNews = (before: ReceivedRun | null | undefined, news: RunChanges | null): ReceivedRun | null =>
-  news && withChanges(before ?? undefined, news);
+type Watched = ReceivedRun | null | { readonly problems: readonly Problem[] };
+
+function withNews(before: Watched | undefined, news: LiveNews): Watched {
+  if (news === null || 'problems' in news) return news;
+  return withChanges(before && 'packed' in before ? before : undefined, news);
+}
 
 /** The newest one, live. */
 export function LiveRun({ stack }: { stack: string }) {
   const { value: run, isLost } = useLive(`/api/${encodeURIComponent(stack)}/live`, withNews);
-  const lost = isLost && 'The page has lost its server and tries again.';
-  if (run) return <ShownRun run={run} note={lost || ''} />;
-  return (
-    <p class="quiet">
-      {lost || (run === null ? 'No run has been recorded yet. The next one appears here.' : 'Reading…')}
-    </p>
-  );
+  const lost = isLost ? 'The page has lost its server and tries again. Is proxwright ui still running?' : '';
+  if (run && 'problems' in run) return <Problems problems={run.problems} />;
+  if (run) return <ShownRun run={run} note={lost} />;
+  if (run === undefined && !isLost) return <Reading />;
+  return <p class="quiet">{lost || 'No run has been recorded yet. The next one appears here.'}</p>;
 }
 
 export function Run({ stack, runId }: { stack: string; runId: string }) {
   const [run, setRun] = useState<RunView>();
-  const [isLost, setLost] = useState(false);
+  const [reason, setReason] = useState<string>();
   useEffect(() => {
     const path = `/api/${encodeURIComponent(stack)}/run/${encodeURIComponent(runId)}`;
-    void ask<RunView>(path).then(setRun, () => setLost(true));
+    void ask<RunView>(path).then(setRun, (error: unknown) =>
+      setReason(error instanceof Error ? error.message : String(error)),
+    );
   }, [stack, runId]);
   if (run) return <ShownRun run={run} note="" />;
-  return <p class="quiet">{isLost ? 'The run could not be read.' : 'Reading…'}</p>;
+  if (reason === undefined) return <Reading />;
+  return (
+    <p>
+      The run could not be read: {reason} <a href={`#/${encodeURIComponent(stack)}/runs`}>All runs of this stack</a>
+    </p>
+  );
 }
 
 function ShownRun({ run, note }: { run: RunView; note: string }) {
@@ -89,11 +98,14 @@ function ShownRun({ run, note }: { run: RunView; note: string }) {
   const lines = log.map((line, key) => ({ ...line, key })).filter(({ address }) => chosen === '' || address === chosen);
   return (
     <>
-      <p class="lead" aria-live="polite">
+      <p class="lead">
         {describeChart(chart, prediction)} {note}
       </p>
+      <p class="hidden" role="status">
+        {progressOf(chart)}
+      </p>
       <Tally label="Resources by outcome" counts={talliesOf(chart)} />
-      <Problems rows={chart.rows} />
+      <Failures rows={chart.rows} />
       <Picture chart={chart} prediction={prediction} />
       <div class="bar">
         <h2>Log</h2>
@@ -129,6 +141,14 @@ function ShownRun({ run, note }: { run: RunView; note: string }) {
   );
 }
 
+/** For screen readers. It has no duration, so it is announced only when something has ended. */
+function progressOf({ rows, outcome }: Chart): string {
+  const count = (statuses: readonly string[]) => rows.filter(({ status }) => statuses.includes(status)).length;
+  const failed = count(['failed', 'notReady']);
+  const end = outcome === 'unfinished' ? '' : ` The run has ended: ${outcome}.`;
+  return `${count(['done'])} of ${rows.length} done${failed > 0 ? `, ${failed} failed` : ''}.${end}`;
+}
+
 const MOST_LINES = 500;
 const MOST_PROBLEMS = 5;
 
@@ -144,12 +164,12 @@ function talliesOf({ rows }: RunView['chart']) {
   return TALLIES.map(([words, tone, statuses]) => ({
     words,
     tone,
-    count: rows.filter(({ status }) => (statuses as readonly string[]).includes(status)).length,
+    count: rows.filter(({ status }) => statuses.some((each) => each === status)).length,
   }));
 }
 
 /** What failed, in the words of the server: they are in the picture too, but only on hover. */
-function Problems({ rows }: Pick<RunView['chart'], 'rows'>) {
+function Failures({ rows }: Pick<RunView['chart'], 'rows'>) {
   const failed = rows.filter(({ problem }) => problem);
   if (failed.length === 0) return null;
   return (

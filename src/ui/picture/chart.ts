@@ -8,7 +8,7 @@ import { nameOfStep } from '../../engine/record/run-moments.ts';
 import type { NoteRecord, ResourceRecord, RunOutcome, RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 import { labelOf } from '../../kinds/registry.ts';
 import { criticalPath, type PathStep } from './critical-path.ts';
-import { waitsBefore } from './waits.ts';
+import { type WaitContext, waitContext, waitsBefore } from './waits.ts';
 
 /** What a bar shows: work by its stage, or a wait. */
 export type BarKind = 'make' | 'configure' | 'run' | 'end' | 'move' | 'hook' | 'guest' | 'turn' | 'lock';
@@ -28,7 +28,7 @@ export interface Bar {
 }
 
 export interface Mark {
-  readonly kind: 'failure' | 'retry';
+  readonly kind: 'failure' | 'retry' | 'warning';
   readonly atMs: number;
   readonly words: string;
 }
@@ -55,6 +55,8 @@ export interface Chart {
   readonly startedAt: string;
   readonly spanMs: number;
   readonly rows: readonly Row[];
+  /** How many there are, if some share a row. */
+  readonly resources?: number;
   /** In the order of time. */
   readonly path: readonly PathStep[];
   /** Averages between two recorded counts; empty if the journal has none. */
@@ -87,7 +89,7 @@ export function chartOf(run: RunRecord, now?: number): Chart {
   const spanMs = Math.max(1, run.durationMs ?? 0, lastMs, run.outcome === 'unfinished' && now ? now - start : 0);
   const path = criticalPath(run, since, spanMs);
   const notes = groupedBy(run.notes, ({ address = '' }) => address);
-  const context = { run, since, spanMs };
+  const context = { ...waitContext(run, since, spanMs), run };
   return {
     runId: run.runId,
     command: run.command,
@@ -100,10 +102,8 @@ export function chartOf(run: RunRecord, now?: number): Chart {
   };
 }
 
-interface ChartContext {
+interface ChartContext extends WaitContext {
   readonly run: RunRecord;
-  readonly since: (at: string) => number;
-  readonly spanMs: number;
 }
 
 function momentsAt(run: RunRecord): string[] {
@@ -116,7 +116,7 @@ function momentsAt(run: RunRecord): string[] {
 function rowOf(resource: ResourceRecord, notes: readonly NoteRecord[], context: ChartContext): Row {
   const { since } = context;
   const { address, status, steps, problem } = resource;
-  const bars = steps.map((step) => barOf(step, context));
+  const bars = steps.map((step) => barOf(step, notes, context));
   const waits = waitsBefore(resource, context).map((wait) => ({
     ...wait,
     outcome: 'done' as const,
@@ -125,7 +125,9 @@ function rowOf(resource: ResourceRecord, notes: readonly NoteRecord[], context: 
   const failures = steps.flatMap(({ endedAt, problem: failure }): Mark[] =>
     failure && endedAt ? [{ kind: 'failure', atMs: since(endedAt), words: `${failure.code}: ${failure.detail}` }] : [],
   );
-  const retries = notes.map(({ at, text }): Mark => ({ kind: 'retry', atMs: since(at), words: text }));
+  const retries = notes.flatMap(({ at, text, wait, isWarning }): Mark[] =>
+    isWarning ? [{ kind: wait ? 'retry' : 'warning', atMs: since(at), words: text }] : [],
+  );
   return {
     address,
     status,
@@ -135,7 +137,7 @@ function rowOf(resource: ResourceRecord, notes: readonly NoteRecord[], context: 
   };
 }
 
-function barOf(step: StepRecord, { run, since, spanMs }: ChartContext): Bar {
+function barOf(step: StepRecord, notes: readonly NoteRecord[], { run, since, spanMs }: ChartContext): Bar {
   const { startedAt, endedAt, durationMs, outcome, problem, tasks } = step;
   const timeoutMs = step.timeoutMs ?? tasks.at(-1)?.timeoutMs;
   const label = labelOf(step.action);
@@ -145,7 +147,8 @@ function barOf(step: StepRecord, { run, since, spanMs }: ChartContext): Bar {
   const took = outcome === 'open' ? bounded('not ended') : printDuration(durationMs ?? 0);
   return {
     kind: KIND_OF_LABEL[label] ?? 'configure',
-    label: bounded(label === 'ready' ? 'the guest' : name),
+    // The colour says that it is a hook.
+    label: bounded(label === 'ready' ? 'the guest' : name.replace(/^hook /, '')),
     fromMs: since(startedAt),
     toMs: endedAt === undefined ? spanMs : since(endedAt),
     outcome,
@@ -153,9 +156,15 @@ function barOf(step: StepRecord, { run, since, spanMs }: ChartContext): Bar {
       `${step.address}: ${name}, ${outcome === 'failed' ? 'failed after ' : ''}${took}`,
       ...(label === 'ready' ? ['waits until the guest is ready'] : []),
       ...tasks.map(({ upid }) => `task ${upid}`),
+      ...(label === 'hook' ? notes.filter((note) => isFrom(note, step)).map(({ text }) => text) : []),
       ...(problem ? [`${problem.code}: ${problem.detail}`] : []),
     ].join('\n'),
   };
+}
+
+/** What a hook printed is noted between its start and its end. */
+function isFrom({ at, isWarning }: NoteRecord, { startedAt, endedAt }: StepRecord): boolean {
+  return !isWarning && at >= startedAt && (endedAt === undefined || at <= endedAt);
 }
 
 function pauseOf({ at, text, wait }: NoteRecord, { since, spanMs }: ChartContext): Bar[] {

@@ -1,6 +1,6 @@
 /**
  * The chart of a large run while it grows: resources that are at work or have failed keep their rows; of each group, those
- * that are done share one row, and so do those that wait. Each event draws the picture again, so its size matters. Pure.
+ * that are done share one row, and so do those that wait for others, and those between two steps. Each event draws the picture again, so its size matters. Pure.
  */
 import { groupAddress } from '../../base/address.ts';
 import { groupedBy } from '../../base/values/groups.ts';
@@ -8,37 +8,49 @@ import type { Bar, Chart, Row } from './chart.ts';
 
 /** Smaller runs are shown in full. */
 const MOST_ROWS = 60;
-const WORDS: Readonly<Partial<Record<Row['status'], string>>> = { done: 'done', waiting: 'waiting' };
+type Shared = 'done' | 'waiting' | 'idle';
+const WORDS: Readonly<Record<Shared, string>> = { done: 'done', waiting: 'waiting', idle: 'waiting for their turn' };
+
+/** Undefined for a row that is shown by itself. */
+function sharedBy({ status, bars }: Row, spanMs: number): Shared | undefined {
+  if (status === 'done' || status === 'waiting') return status;
+  return status === 'working' && bars.some((bar) => lasts(bar, spanMs)) ? 'idle' : undefined;
+}
+
+/** Whether the resource waits for its turn right now. */
+const lasts = ({ kind, toMs }: Bar, spanMs: number) => kind === 'turn' && toMs === spanMs;
 
 export function foldedChart(chart: Chart): Chart {
   if (chart.outcome !== 'unfinished' || chart.rows.length <= MOST_ROWS) return chart;
-  const groups = groupedBy(chart.rows, (row) =>
-    WORDS[row.status] === undefined ? row.address : `${groupAddress(row.address)} ${row.status}`,
-  );
+  const groups = groupedBy(chart.rows, (row) => {
+    const shared = sharedBy(row, chart.spanMs);
+    return shared === undefined ? row.address : `${groupAddress(row.address)} ${shared}`;
+  });
   const rows = [...groups.values()].map((group) => foldedRow(group, chart.spanMs));
   const shown = new Set(rows.map(({ address }) => address));
-  return { ...chart, rows, path: chart.path.filter(({ address }) => shown.has(address)) };
+  const path = chart.path.filter(({ address }) => shown.has(address));
+  return { ...chart, rows, path, resources: chart.rows.length };
 }
 
 function foldedRow(group: readonly Row[], spanMs: number): Row {
   const [first] = group;
+  const shared = first && sharedBy(first, spanMs);
   if (group.length === 1 && first) return first;
-  const status = first?.status ?? 'waiting';
-  const label = `${group.length} ${WORDS[status]}`;
+  if (!first || !shared) throw new RangeError('A shared row needs resources in the same state.');
+  const label = `${group.length} ${WORDS[shared]}`;
+  const address = `${groupAddress(first.address)}: ${label}`;
   const bars = group.flatMap((row) => row.bars);
-  const work = status === 'waiting' ? bars : bars.filter(({ kind }) => kind !== 'turn');
+  const shown = bars.filter((bar) => {
+    if (shared === 'idle') return lasts(bar, spanMs);
+    return shared === 'waiting' || bar.kind !== 'turn';
+  });
   const bar: Bar = {
-    kind: status === 'waiting' ? 'turn' : 'run',
+    kind: shared === 'done' ? 'run' : 'turn',
     label,
-    fromMs: Math.min(spanMs, ...work.map(({ fromMs }) => fromMs)),
-    toMs: Math.max(0, ...work.map(({ toMs }) => toMs)),
+    fromMs: Math.min(spanMs, ...shown.map(({ fromMs }) => fromMs)),
+    toMs: Math.max(0, ...shown.map(({ toMs }) => toMs)),
     outcome: 'done',
-    words: `${groupAddress(first?.address ?? '')}: ${label}`,
+    words: address,
   };
-  return {
-    address: `${groupAddress(first?.address ?? '')}: ${label}`,
-    status,
-    bars: work.length === 0 ? [] : [bar],
-    marks: [],
-  };
+  return { address, status: first.status, bars: shown.length === 0 ? [] : [bar], marks: [] };
 }

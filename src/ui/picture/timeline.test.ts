@@ -60,6 +60,20 @@ const TWO: Story = [
   ['vm.aside', 'clone', 0, 8],
 ];
 
+const ROLL: Story = [
+  ['vm.db', 'restart', 0, 10],
+  ['vm.web[1]', 'restart', 10, 20],
+  ['vm.web[2]', 'restart', 40, 50],
+];
+
+/** As if the plan took the members of a group down in turn. */
+function rolled(run: RunRecord, pauseMs: number): RunRecord {
+  const resources = run.resources.map((resource) =>
+    resource.address.startsWith('vm.web') ? { ...resource, roll: { group: 'vm.web', pauseMs } } : resource,
+  );
+  return { ...run, resources };
+}
+
 describe('the timeline', () => {
   it('has a row for each resource and a bar for each step and each wait', () => {
     const chart = chartOf(runOf(TWO, [], { 'vm.web': ['vm.db'] }));
@@ -103,6 +117,53 @@ describe('the timeline', () => {
       toMs: 5_000,
     });
     expect(row?.marks).toEqual([{ kind: 'retry', atMs: 2_000, words: note.text }]);
+  });
+
+  it('shows what hooks printed at their bars, and counts only retries as retries', () => {
+    const story: Story = [['vm.db', 'hook', 0, 10]];
+    const hook = { address: 'vm.db', group: 'vm.db', moment: 'before_stop', step: 'vm.db/hook' } as const;
+    const chart = chartOf(
+      runOf(story, [
+        { event: 'hook', at: at(9), ...hook, status: 'done', output: 'node drained' },
+        { event: 'note', at: at(5), level: 'warn', address: 'vm.db', text: 'start ended with 1 warning(s)' },
+      ]),
+    );
+    const [row] = chart.rows;
+    expect(row?.bars[0]?.words).toContain('before_stop done: node drained');
+    expect(row?.marks).toEqual([{ kind: 'warning', atMs: 5_000, words: 'start ended with 1 warning(s)' }]);
+    const svg = drawTimeline(chart);
+    expect(svg).toContain('1 warning.');
+    expect(svg).not.toMatch(/>retry<|retries|1 retry/);
+  });
+
+  it('names the member and the pause that a member of a roll waited for', () => {
+    const chart = chartOf(rolled(runOf(ROLL, [], { 'vm.web[1]': ['vm.db'], 'vm.web[2]': ['vm.db'] }), 20_000));
+    const waits = chart.rows.map(({ bars }) =>
+      bars
+        .filter(({ kind }) => kind === 'turn')
+        .map(({ label, fromMs, toMs }) => `${label} ${fromMs / 1000}-${toMs / 1000}`),
+    );
+    expect(waits).toEqual([[], ['vm.db 0-10'], ['vm.db 0-10', 'vm.web[1] 10-20', 'the pause 20-40']]);
+    expect(chart.path.map(({ address, follows }) => `${address} ${follows}`)).toEqual([
+      'vm.db start',
+      'vm.web[1] resource',
+      'vm.web[2] roll',
+    ]);
+  });
+
+  it('calls what is left of a wait its turn, once the awaited resource has ended', () => {
+    const [, web] = chartOf(
+      runOf(
+        [
+          ['vm.db', 'clone', 0, 10],
+          ['vm.web', 'clone', 30, 40],
+        ],
+        [],
+        { 'vm.web': ['vm.db'] },
+      ),
+    ).rows;
+    const waits = web?.bars.filter(({ kind }) => kind === 'turn').map(({ label, toMs }) => `${label} ${toMs / 1000}`);
+    expect(waits).toEqual(['vm.db 10', 'its turn 30']);
   });
 
   it('shows the rate between two recorded counts, and none for a journal without them', () => {

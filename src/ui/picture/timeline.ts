@@ -119,15 +119,31 @@ export function describeChart({ rows, spanMs, outcome, path: chain, command }: C
     .filter(({ status }) => status === 'failed' || status === 'notReady')
     .map(({ address }) => address);
   const retries = rows.flatMap(({ marks }) => marks).filter(({ kind }) => kind === 'retry').length;
+  const warnings = rows.flatMap(({ marks }) => marks).filter(({ kind }) => kind === 'warning').length;
   const names = [...new Set(chain.map(({ address }) => address))];
+  const end = outcome === 'unfinished' ? 'running for' : `${outcome} after`;
   return [
-    `${command}: ${outcome} after ${printDuration(spanMs)}, ${counted(rows.length, 'resource')}.`,
+    `${command}: ${end} ${printDuration(spanMs)}, ${counted(rows.length, 'resource')}.`,
     ...(failed.length > 0 ? [`Failed: ${failed.slice(0, 5).join(', ')}${failed.length > 5 ? ' and more' : ''}.`] : []),
     ...(retries > 0 ? [`${counted(retries, 'retry', 'retries')}.`] : []),
-    ...(names.length > 0 ? [`The critical path leads through ${names.slice(-5).join(', ')}.`] : []),
+    ...(warnings > 0 ? [`${counted(warnings, 'warning')}.`] : []),
+    ...pathInWords(names),
     ...(prediction ? [`Predicted were ${printDuration(prediction.spanMs)}.`] : []),
   ].join(' ');
 }
+
+function pathInWords(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  const last = names.slice(-MOST_NAMES).join(', ');
+  const count = counted(names.length, 'resource');
+  return [
+    names.length > MOST_NAMES
+      ? `The critical path leads through ${count}, at the end ${last}.`
+      : `The critical path leads through ${last}.`,
+  ];
+}
+
+const MOST_NAMES = 5;
 
 function hatches(id: string): string {
   const patterns = HATCHED.map(
@@ -141,19 +157,20 @@ function head(chart: Chart, options: TimelineOptions, layout: Layout): string {
   const end = chart.outcome === 'unfinished' ? 'running' : chart.outcome;
   const parts = [
     `<text class="pw-title" x="12" y="24">${escaped(titleOf(chart, options))}</text>`,
-    `<text class="pw-muted" x="${layout.width - RIGHT}" y="24" text-anchor="end">${escaped(`${end}, ${printDuration(chart.spanMs)}, ${counted(chart.rows.length, 'resource')}`)}</text>`,
+    `<text class="pw-muted" x="${layout.width - RIGHT}" y="24" text-anchor="end">${escaped(`${end}, ${printDuration(chart.spanMs)}, ${counted(chart.resources ?? chart.rows.length, 'resource')}`)}</text>`,
   ];
   const bars = chart.rows.flatMap((row) => row.bars);
   const marks = chart.rows.flatMap((row) => row.marks);
   let x = 12;
   const entry = (shape: (at: number) => string, text: string) => {
     parts.push(shape(x), `<text class="pw-muted" x="${round(x + 20)}" y="48">${text}</text>`);
-    x += 20 + text.length * 5.7 + 16;
+    x += 20 + text.length * 6 + 16;
   };
   for (const [kind, text] of KINDS) {
     if (bars.some((bar) => bar.kind === kind)) entry((at) => bar(layout.id, kind, at, 39, 14, 10), text);
   }
   if (marks.some(({ kind }) => kind === 'retry')) entry((at) => diamond(at + 7, 44), 'retry');
+  if (marks.some(({ kind }) => kind === 'warning')) entry((at) => triangle(at + 7, 44), 'warning');
   if (marks.some(({ kind }) => kind === 'failure')) entry((at) => cross(at + 7, 44), 'failure');
   if (chart.path.length > 0) entry((at) => `<path class="pw-path" d="M${at} 44h14"/>`, 'critical path');
   if (options.prediction)
@@ -171,6 +188,7 @@ function bar(id: string, kind: BarKind, x: number, y: number, width: number, hei
 }
 
 const diamond = (x: number, y: number) => `<path class="pw-retry" d="M${round(x)} ${y - 5}l5 5-5 5-5-5z"/>`;
+const triangle = (x: number, y: number) => `<path class="pw-retry" d="M${round(x)} ${y - 6}l6 11h-12z"/>`;
 const cross = (x: number, y: number) =>
   `<path class="pw-failure" stroke-width="2.5" d="M${round(x - 4)} ${y - 4}l8 8m0-8l-8 8"/>`;
 
@@ -210,37 +228,50 @@ function drawRow(row: Row, at: number, layout: Layout, ghost: Row | undefined): 
   const parts = [
     ...(at % 2 === 0 ? [`<rect class="pw-stripe" x="0" y="${y}" width="${width}" height="${rowHeight}"/>`] : []),
     `<g><title>${escaped(words.join('\n'))}</title><text class="pw-row${small}${hasFailed ? ' pw-failed-row' : ''}" x="12" y="${y + rowHeight / 2 + 4}">${escaped(text)}</text></g>`,
-    ...row.bars.map((each) => drawBar(each, y, layout)),
+    ...row.bars.map((each) => drawBar(each, row, y, layout)),
     ...(ghost?.bars ?? [])
       .filter(({ kind }) => kind !== 'turn')
       .map(
         ({ fromMs, toMs }) =>
           `<rect class="pw-ghost" x="${x(fromMs)}" y="${y + 2}" width="${round(Math.max(1, x(toMs) - x(fromMs)))}" height="${rowHeight - 4}" rx="3"/>`,
       ),
+    ...(row.status === 'skipped' && row.bars.length === 0
+      ? [`<text class="pw-muted" x="${x(0) + 5}" y="${y + rowHeight / 2 + 4}">not started</text>`]
+      : []),
     ...row.marks.map((mark) => drawMark(mark, y, layout)),
   ];
   return `<g data-address="${escaped(row.address)}">${parts.join('')}</g>`;
 }
 
-function drawBar({ kind, label, fromMs, toMs, outcome, words }: Bar, y: number, layout: Layout): string {
+function drawBar({ kind, label, fromMs, toMs, outcome, words }: Bar, row: Row, y: number, layout: Layout): string {
   const { x, rowHeight, isSmall, id } = layout;
   const [from, to] = [x(fromMs), x(toMs)];
   const height = isSmall ? rowHeight - 4 : rowHeight - 10;
   const top = y + (rowHeight - height) / 2;
   const extra = outcome === 'open' ? ' pw-open' : '';
-  const text = isSmall ? '' : fitting(label, Math.floor((to - from - 8) / 5.8));
+  // A wait for a lock lies over its step, and a mark over both: the label stays beside them.
+  const covers = row.bars.filter((other) => other.kind === 'lock' && kind !== 'lock').map((other) => other.fromMs);
+  const free = Math.min(
+    to,
+    ...[...covers, ...row.marks.map(({ atMs }) => atMs)].filter((ms) => ms > fromMs).map((ms) => x(ms) - 7),
+  );
+  const isMarked = row.marks.some(({ atMs }) => atMs === fromMs);
+  const start = from + (isMarked ? 9 : 5);
+  const text = isSmall ? '' : fitting(label, Math.floor((free - start - 3) / 5.8));
   const onBar = HATCHED.includes(kind) ? '' : ' class="pw-on-bar"';
   const isShown = text === label || text.length > 5;
   return [
     `<g><title>${escaped(words)}</title>`,
     bar(id, kind, from, top, to - from, height, extra),
-    isShown ? `<text${onBar} x="${round(from + 5)}" y="${top + height / 2 + 4}">${escaped(text)}</text>` : '',
+    isShown ? `<text${onBar} x="${round(start)}" y="${top + height / 2 + 4}">${escaped(text)}</text>` : '',
     '</g>',
   ].join('');
 }
 
+const SHAPES = { failure: cross, retry: diamond, warning: triangle };
+
 function drawMark({ kind, atMs, words }: Mark, y: number, { x, rowHeight }: Layout): string {
-  const shape = kind === 'failure' ? cross(x(atMs), y + rowHeight / 2) : diamond(x(atMs), y + rowHeight / 2);
+  const shape = SHAPES[kind](x(atMs), y + rowHeight / 2);
   return `<g><title>${escaped(words)}</title>${shape}</g>`;
 }
 

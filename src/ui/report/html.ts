@@ -147,6 +147,7 @@ const FOLLOWS = {
   start: 'the start of the run',
   step: 'the step before it',
   resource: 'a resource it depends on',
+  roll: 'the member of its group before it',
   turn: 'its turn: this is inferred from the times',
 } as const;
 

@@ -3,7 +3,7 @@
  * an event concerns one of them. Pure; it also runs in a browser.
  */
 import type { Bar, Chart, Row } from '../picture/chart.ts';
-import type { RunView } from './source.ts';
+import type { Answer, RunView } from './source.ts';
 
 /** The new length, and the elements that differ, each with its place. */
 interface ListChanges {
@@ -20,6 +20,9 @@ export interface RunChanges {
   readonly requests: ListChanges;
   readonly log: ListChanges;
 }
+
+/** What a page that watches the newest run receives: what is new, that there is none, or why it cannot be read. */
+export type LiveNews = RunChanges | null | Pick<Extract<Answer<never>, { readonly ok: false }>, 'problems'>;
 
 /** Sends one page its run, piece by piece. */
 export class RunSender {
@@ -58,18 +61,18 @@ export interface ReceivedRun extends RunView {
 export function withChanges(before: ReceivedRun | undefined, changes: RunChanges): ReceivedRun {
   const { head } = changes;
   const known = changes.prediction === undefined ? before : undefined;
-  const rows = listWith(known?.packed, changes.rows) as readonly PackedRow[];
+  const rows = listWith<PackedRow>(known?.packed, changes.rows);
   const prediction = changes.prediction ?? known?.prediction;
   return {
     packed: rows,
     chart: {
       ...head,
       rows: rows.map((row) => unpacked(row, head.spanMs)),
-      path: listWith(known?.chart.path, changes.path) as Chart['path'],
-      requests: listWith(known?.chart.requests, changes.requests) as Chart['requests'],
+      path: listWith<Chart['path'][number]>(known?.chart.path, changes.path),
+      requests: listWith<Chart['requests'][number]>(known?.chart.requests, changes.requests),
     },
     ...(prediction && { prediction }),
-    log: listWith(known?.log, changes.log) as RunView['log'],
+    log: listWith<RunView['log'][number]>(known?.log, changes.log),
   };
 }
 
@@ -94,8 +97,8 @@ function changesOf(before: readonly string[] = [], now: readonly string[]): List
   };
 }
 
-function listWith(before: readonly unknown[] = [], { length, changed }: ListChanges): readonly unknown[] {
+function listWith<Item>(before: readonly Item[] = [], { length, changed }: ListChanges): readonly Item[] {
   const list = before.slice(0, length);
-  for (const [index, value] of changed) list[index] = value;
+  for (const [index, value] of changed) list[index] = value as Item; // the server of the same version sent it for this list
   return list;
 }

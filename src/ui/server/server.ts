@@ -2,7 +2,7 @@
  * The page of stacks, read-only. It reads the recorded state and the cluster; it takes no lock and writes nothing, so a
  * page that watches a run can neither slow it down nor make it fail.
  */
-import { RunSender } from './changes.ts';
+import { type LiveNews, RunSender } from './changes.ts';
 import { type PageServer, type Reply, type ServeDeps, serveRoutes } from './serve.ts';
 import { type PageSource, VIEWS } from './source.ts';
 
@@ -32,16 +32,26 @@ async function shown(
 
 const json = (value: unknown): Reply => ({ kind: 'json', value });
 
-/** What is new about the newest run, whenever its journal has grown; null if there is none. */
+/**
+ * What is new about the newest run, whenever its journal has grown; null if there is none. If the journal cannot be read,
+ * the page is told why, and the next look tries again.
+ */
 function live(stack: string, source: PageSource): Reply {
-  const sender = new RunSender();
+  let sender = new RunSender();
   return {
     kind: 'live',
     look: async (seen) => {
-      const mark = await source.pulse(stack);
-      if (mark === undefined || mark === seen) return undefined;
+      const pulse = await source.pulse(stack);
+      if (pulse === undefined) return undefined;
+      const mark = pulse.ok ? pulse.value : JSON.stringify(pulse.problems);
+      if (mark === seen) return undefined;
+      if (!pulse.ok) {
+        // The page forgets the run: what comes next must be the whole of it.
+        sender = new RunSender();
+        return { mark, value: { problems: pulse.problems } satisfies LiveNews };
+      }
       const run = await source.run(stack, 'last');
-      return { mark, value: run ? sender.next(run) : null };
+      return { mark, value: (run ? sender.next(run) : null) satisfies LiveNews };
     },
   };
 }

@@ -50,6 +50,8 @@ export interface SimulatedFault {
   readonly words: string;
   readonly isOn: boolean;
   readonly strikes: number;
+  /** Why it cannot strike, as the cluster is now. */
+  readonly hint?: string;
 }
 
 export interface SimulatedView {

@@ -15,7 +15,12 @@ export type ViewName = (typeof VIEWS)[number];
 
 /** Either the requested data, or the reason why there is none. */
 export type Answer<Value> =
-  | { readonly ok: true; readonly value: Value }
+  | {
+      readonly ok: true;
+      readonly value: Value;
+      /** A run is at work, or has died: what is shown may be about to change. */
+      readonly note?: string;
+    }
   | { readonly ok: false; readonly problems: readonly Pick<Diagnostic, 'code' | 'summary' | 'detail' | 'hint'>[] };
 
 export interface GuestView {
@@ -146,5 +151,5 @@ export interface PageSource {
   run(stack: string, runId: string): Promise<RunView | undefined>;
   report(stack: string, runId: string): Promise<string | undefined>;
   /** A text that changes whenever the newest run records something; cheap to ask for. */
-  pulse(stack: string): Promise<string | undefined>;
+  pulse(stack: string): Promise<Answer<string> | undefined>;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Observed } from '../../../kinds/observed.ts';
-import { emptyState, vmRecordSchema } from '../../../kinds/recorded.ts';
+import { emptyState } from '../../../kinds/recorded.ts';
+import { vmRecordSchema } from '../../../kinds/vm/record.ts';
 import { driftsOf } from '../../commands/check/drift.ts';
 import { address, change, planOf } from '../../testing/plans.ts';
 import { plainPaint } from '../text/paint.ts';

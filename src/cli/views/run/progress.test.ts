@@ -92,6 +92,34 @@ describe('the lines of a run in progress', () => {
     expect(total([...half, ended(30_000, B, 'done'), ended(30_000, C, 'done')], 30_000)).not.toContain('left');
   });
 
+  it('show the pause of a roll with its end, and count pauses in the estimate', () => {
+    const roll = {
+      group: 'vm.web',
+      atMost: 1,
+      size: 3,
+      pauseMs: 60_000,
+      onFailure: 'stop' as const,
+      again: {},
+      waves: [[A], [B], [C]],
+    };
+    const timeline = new Timeline([A, B, C], new Map([['restart', [10_000]]]), [roll]);
+    const planned = [A, B, C].map((vm) => ({ id: `${vm}/restart`, address: vm, stage: 'start', action: 'vm.restart' }));
+    timeline.follow({ event: 'planned', at: time(0), steps: planned });
+    timeline.follow(step(0, A, 'restart', 'started'));
+    timeline.follow(step(10_000, A, 'restart', 'done'));
+    timeline.follow(ended(10_000, A, 'done'));
+    // Two restarts of 10 s are left, the rest of this pause, and one more.
+    expect(frame(timeline, 30_000).slice(-2)).toEqual([
+      '  vm.web: 1 of 3 changed and ready, pause of 1m 0s, 40s left',
+      '  1 of 3 VMs ended, 30s elapsed, about 2m 0s left',
+    ]);
+    timeline.follow(step(70_000, B, 'restart', 'started'));
+    expect(frame(timeline, 75_000).slice(-2)).toEqual([
+      '  vm.web: 1 of 3 changed and ready, now vm.web[2]',
+      '  1 of 3 VMs ended, 1m 15s elapsed, about 1m 20s left',
+    ]);
+  });
+
   it('count all kinds, not only VMs', () => {
     const timeline = new Timeline([address('image.noble'), A, B]);
     expect(frame(timeline, 1_000).at(-1)).toContain('0 of 3 (2 VMs and 1 image) ended');

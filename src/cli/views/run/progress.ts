@@ -34,7 +34,7 @@ export function renderProgress(frame: ProgressFrame): string[] {
   const { timeline, startedAt, now, paint, height } = frame;
   const { vms } = timeline;
   const width = Math.max(0, ...vms.map(({ address }) => address.length));
-  const rolls = timeline.rolls.map((roll) => paint('dim', `  ${describeRoll(roll)}`));
+  const rolls = timeline.rolls.map((roll) => paint('dim', `  ${describeRoll(roll, now)}`));
   const fits = vms.length + rolls.length < height;
   const room = Math.max(0, height - 2 - rolls.length);
   const shown = fits ? vms : vms.toSorted((a, b) => urgency(a) - urgency(b)).slice(0, room);
@@ -54,9 +54,15 @@ function roughly(ms: number): number {
   return Math.max(unitMs, Math.round(ms / unitMs) * unitMs);
 }
 
-function describeRoll({ group, changed, members, unavailable }: RollProgress): string {
-  const now = unavailable.length === 0 ? '' : `, now ${unavailable.join(', ')}`;
-  return `${group}: ${changed} of ${members} changed and ready${now}`;
+function describeRoll(
+  { group, changed, members, unavailable, pauseMs, pausedUntil }: RollProgress,
+  now: Instant,
+): string {
+  const current = unavailable.length === 0 ? '' : `, now ${unavailable.join(', ')}`;
+  const pauseLeftMs = pausedUntil === undefined ? 0 : pausedUntil - now;
+  const pause =
+    pauseLeftMs <= 0 ? '' : `, pause of ${printDuration(pauseMs)}, ${printDuration(roughly(pauseLeftMs))} left`;
+  return `${group}: ${changed} of ${members} changed and ready${current}${pause}`;
 }
 
 function urgency({ status }: VmTimeline): number {

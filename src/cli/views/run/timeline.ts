@@ -51,6 +51,10 @@ export interface RollProgress {
   readonly members: number;
   /** Members that are being changed right now. */
   readonly unavailable: readonly Address[];
+  /** Between a member that is ready again and the next one. */
+  readonly pauseMs: number;
+  /** When the pause ends that lasts now; absent if none does. */
+  readonly pausedUntil?: Instant;
 }
 
 export type KnownDurations = ReadonlyMap<StageName, readonly number[]>;
@@ -77,12 +81,46 @@ export class Timeline {
 
   /** Groups of which more members become unavailable than may be at once. */
   get rolls(): readonly RollProgress[] {
-    return this.#rolls.map(({ group, waves }) => {
+    return this.#rolls.map(({ group, waves, pauseMs, atMost }) => {
       const members = waves.flat();
       const having = (status: ResourceRecord['status']) =>
         members.filter((address) => this.#fold.resource(address)?.status === status);
-      return { group, changed: having('done').length, members: members.length, unavailable: having('working') };
+      const [done, unavailable] = [having('done'), having('working')];
+      const lastEnd = Math.max(0, ...done.map((address) => instant(this.#fold.resource(address)?.endedAt) ?? 0));
+      const isPaused =
+        pauseMs > 0 &&
+        lastEnd > 0 &&
+        unavailable.length < atMost &&
+        members.some((address) => this.#isWaiting(address));
+      return {
+        group,
+        changed: done.length,
+        members: members.length,
+        unavailable,
+        pauseMs,
+        ...(isPaused && { pausedUntil: lastEnd + pauseMs }),
+      };
     });
+  }
+
+  #isWaiting(address: Address): boolean {
+    return (this.#fold.resource(address)?.status ?? 'waiting') === 'waiting';
+  }
+
+  /** How long the rolls have paused so far, and how long they still will: pauses do not follow the pace of the work. */
+  #pauses(now: Instant): { readonly pastMs: number; readonly leftMs: number } {
+    let [pastMs, leftMs] = [0, 0];
+    for (const [index, { pausedUntil, pauseMs }] of this.rolls.entries()) {
+      const { waves = [], atMost = 1 } = this.#rolls[index] ?? {};
+      const waiting = waves.flat().filter((address) => this.#isWaiting(address)).length;
+      const all = Math.max(0, waves.flat().length - atMost);
+      const ahead = Math.min(all, waiting);
+      const currentMs = pausedUntil === undefined ? 0 : pauseMs - Math.max(0, Math.min(pauseMs, pausedUntil - now));
+      // Members that go down together pause together.
+      pastMs += ((all - ahead) * pauseMs + currentMs) / atMost;
+      leftMs += (ahead * pauseMs - currentMs) / atMost;
+    }
+    return { pastMs, leftMs };
   }
 
   /** The roll that a resource takes part in. */
@@ -125,7 +163,9 @@ export class Timeline {
       leftMs += usualMs - workedMs;
     }
     const isTooEarly = doneMs === 0 || doneMs < LEAST_PART * (doneMs + leftMs);
-    return isTooEarly ? undefined : ((now - startedAt) * leftMs) / doneMs;
+    if (isTooEarly) return undefined;
+    const pauses = this.#pauses(now);
+    return (Math.max(0, now - startedAt - pauses.pastMs) * leftMs) / doneMs + pauses.leftMs;
   }
 
   /** How long the current stage will take in total: from its own percentage, else from earlier stages of its kind. */

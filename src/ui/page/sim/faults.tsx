@@ -53,14 +53,21 @@ export function Faults({ view: { faults, strikes } }: { view: SimulatedView }) {
   );
 }
 
-function Rule({ fault: { id, rule, words, isOn, strikes } }: { fault: SimulatedFault }) {
+function Rule({ fault: { id, rule, words, isOn, strikes, hint } }: { fault: SimulatedFault }) {
   const { act, problem } = useAct();
   return (
     <tr>
       <th scope="row">
         <code>{rule}</code>
       </th>
-      <td>{problem ?? words.replaceAll('`', '')}</td>
+      <td>
+        {problem ?? words.replaceAll('`', '')}
+        {hint && (
+          <p class="tight by-others" role="status">
+            It cannot strike. {hint}
+          </p>
+        )}
+      </td>
       <td>{strikes === 0 ? 'not yet' : `${strikes} ×`}</td>
       <td>
         <button
