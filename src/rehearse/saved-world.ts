@@ -1,6 +1,7 @@
 /**
  * A copy of a cluster to keep: for `sim --world`, or to send with a report. Passwords, keys, notes and arguments of QEMU
- * are left out. Anonymized, it names nothing real either: nodes, VMs, storages, users and addresses get other names.
+ * are left out. Anonymized, it names nothing real either: nodes, VMs, storages, bridges, files, users and addresses get other
+ * names.
  */
 import type { WorldFile } from '../simulator/index.ts';
 
@@ -48,6 +49,13 @@ function decoded(text: string): string {
 /** Names that the owner chose. */
 const FREE_TEXT = new Set(['description', 'tags', 'ciuser', 'searchdomain', 'nameserver', 'smbios1', 'vmgenid']);
 
+/** As Proxmox suggests them. */
+const PLAIN_BRIDGE = /^vmbr\d+$/;
+const DRIVE = /^(ide|sata|scsi|virtio|efidisk|tpmstate|unused)\d+$/;
+const DISK_NAME =
+  /^(?:\d+\/)?(?:vm|base|subvol)-\d+-(?:disk-\d+|cloudinit)(?:\.\w+)?(?:\/vm-\d+-disk-\d+(?:\.\w+)?)?$|^none$|^cdrom$/;
+const FILE_TYPE = /(?:\.tar)?\.(?:iso|img|qcow2|raw|vmdk|ova|ya?ml|gz|xz|zst)$/;
+
 class Names {
   readonly #known = new Map<string, string>();
   readonly #word: string;
@@ -67,14 +75,25 @@ function anonymized(world: WorldFile): WorldFile {
   const [nodes, storages, pools, users, macs, mappings] = ['node', 'storage', 'pool', 'user', 'mac', 'mapping'].map(
     (word) => new Names(word),
   ) as [Names, Names, Names, Names, Names, Names]; // one for each word
+  const [networks, files, rules, groups, tokens, serials, paths] = [
+    ...['net', 'file', 'rule', 'group', 'token', 'serial', 'dir'].map((word) => new Names(word)),
+  ] as [Names, Names, Names, Names, Names, Names, Names]; // one for each word
   const addresses = new Names('');
   const node = (name: string) => nodes.of(name);
   const storage = (name: string) => (name === 'local' ? name : storages.of(name));
-  const volume = (text: string) => text.replace(/^([A-Za-z][\w.-]*):/, (_, id: string) => `${storage(id)}:`);
+  const bridge = (name: string) => (PLAIN_BRIDGE.test(name) ? name : networks.of(name));
+  // Proxmox names disks after their VM. Every other name was chosen by somebody.
+  const fileName = (name: string) => {
+    if (DISK_NAME.test(name)) return name;
+    const folder = /^[^/]+\//.exec(name)?.[0] ?? '';
+    return `${folder}${files.of(name)}${FILE_TYPE.exec(name)?.[0] ?? ''}`;
+  };
+  const volume = (text: string) =>
+    text.replace(/^([A-Za-z][\w.-]*):([^,]+)/, (_, id: string, name: string) => `${storage(id)}:${fileName(name)}`);
   const user = (id: string) => (id === 'root@pam' ? id : `${users.of(id)}@pve`);
   const principal = (id: string) => {
     const [name = '', token] = id.split('!');
-    return token === undefined ? user(name) : `${user(name)}!${token}`;
+    return token === undefined ? user(name) : `${user(name)}!${tokens.of(token)}`;
   };
   const mac = (text: string) => {
     const number = Number(macs.of(text.toUpperCase()).replace('mac', ''));
@@ -85,14 +104,22 @@ function anonymized(world: WorldFile): WorldFile {
     const number = Number(addresses.of(text));
     return `10.254.${Math.floor(number / 250) % 250}.${(number % 250) + 1}`;
   };
+  const address6 = (text: string) => `fd00::${(Number(addresses.of(text)) + 1).toString(16)}`;
   const texts = (text: string) =>
     text
       .replace(/\b([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b/g, mac)
-      .replace(/\b\d{1,3}(\.\d{1,3}){3}\b/g, (found) => (found.startsWith('10.255.') ? found : address(found)));
+      .replace(/\b\d{1,3}(\.\d{1,3}){3}\b/g, address)
+      .replace(
+        /\b(ip6|gw6)=([0-9A-Fa-f:]*:[0-9A-Fa-f:]*)/g,
+        (_, key: string, found: string) => `${key}=${address6(found)}`,
+      )
+      .replace(/\bbridge=([^,]+)/, (_, name: string) => `bridge=${bridge(name)}`)
+      .replace(/\bserial=([^,]+)/, (_, text: string) => `serial=${serials.of(text)}`);
   const path = (text: string) =>
     text
       .replace(/^\/storage\/([^/]+)/, (_, id: string) => `/storage/${storage(id)}`)
       .replace(/^\/pool\/(.+)/, (_, id: string) => `/pool/${pools.of(id)}`)
+      .replace(/^(\/sdn\/zones\/[^/]+\/)([^/]+)/, (_, zone: string, id: string) => `${zone}${bridge(id)}`)
       .replace(/^\/nodes\/([^/]+)/, (_, id: string) => `/nodes/${node(id)}`)
       .replace(/^\/mapping\/(\w+)\/([^/]+)/, (_, kind: string, id: string) => `/mapping/${kind}/${mappings.of(id)}`);
   const config = (id: string, values: Readonly<Record<string, unknown>>): Record<string, string> =>
@@ -101,7 +128,7 @@ function anonymized(world: WorldFile): WorldFile {
         if (key === 'smbios1') return [[key, `uuid=00000000-0000-4000-8000-${id.padStart(12, '0')}`]];
         if (FREE_TEXT.has(key)) return [];
         if (key === 'name') return [[key, `vm-${id}`]];
-        const mapped = texts(volume(String(value)));
+        const mapped = texts(DRIVE.test(key) ? volume(String(value)) : String(value));
         return [[key, mapped.replace(/mapping=([^,]+)/, (_, name: string) => `mapping=${mappings.of(name)}`)]];
       }),
     );
@@ -120,8 +147,8 @@ function anonymized(world: WorldFile): WorldFile {
     nodes: renamed(world.nodes, node, (each) => ({
       ...each,
       address: '127.0.0.1',
-      bridges: renamed(each.bridges, same, ({ cidr: _cidr, dhcp, ...bridge }) => ({
-        ...bridge,
+      bridges: renamed(each.bridges, bridge, ({ cidr: _cidr, dhcp, ...kept }) => ({
+        ...kept,
         ...(dhcp && { dhcp: { ...dhcp, reservations: {} } }),
       })),
       filesystems: renamed(each.filesystems, storage, (filesystem) => filesystem),
@@ -136,7 +163,7 @@ function anonymized(world: WorldFile): WorldFile {
         volumes: (volumes ?? []).map((entry) => ({
           ...entry,
           ...(entry.node !== undefined && { node: node(entry.node) }),
-          name: entry.name,
+          name: fileName(entry.name),
         })),
       }),
     ),
@@ -153,15 +180,40 @@ function anonymized(world: WorldFile): WorldFile {
       ...(each.node !== undefined && { node: node(each.node) }),
     })),
     ha: {
-      resources: renamed(world.ha?.resources, same, ({ comment: _comment, ...each }) => each),
-      rules: renamed(world.ha?.rules, same, (rule) => {
-        const { comment: _comment, ...each } = rule;
-        return each.type === 'node-affinity'
-          ? { ...each, nodes: each.nodes.map((text) => text.replace(/^[^:]+/, node)) }
-          : each;
-      }),
+      resources: renamed(world.ha?.resources, same, ({ comment: _comment, group, ...each }) => ({
+        ...each,
+        ...(group !== undefined && { group: groups.of(group) }),
+      })),
+      groups: renamed(
+        world.ha?.groups,
+        (name) => groups.of(name),
+        ({ comment: _comment, nodes: only = '', ...each }) => ({
+          ...each,
+          nodes: only.replace(/(^|,)([^,:]+)/g, (_, comma: string, name: string) => `${comma}${node(name)}`),
+        }),
+      ),
+      rules: renamed(
+        world.ha?.rules,
+        (name) => rules.of(name),
+        (rule) => {
+          const { comment: _comment, ...each } = rule;
+          return each.type === 'node-affinity'
+            ? { ...each, nodes: each.nodes.map((text) => text.replace(/^[^:]+/, node)) }
+            : each;
+        },
+      ),
     },
-    users: renamed(world.users, user, (each) => each),
+    users: renamed(world.users, user, ({ tokens: own, password }) => ({
+      ...(password !== undefined && { password }),
+      tokens: renamed(
+        own,
+        (name) => tokens.of(name),
+        ({ secret, privsep }) => ({
+          secret,
+          ...(privsep !== undefined && { privsep }),
+        }),
+      ),
+    })),
     roles: world.roles ?? {},
     acl: (world.acl ?? []).map((entry) => ({
       ...entry,
@@ -185,6 +237,11 @@ function anonymized(world: WorldFile): WorldFile {
   };
 
   function mappingOf({ map = [] }: { readonly map?: readonly string[] | undefined }) {
-    return { map: map.map((text) => text.replace(/node=([^,]+)/, (_, name: string) => `node=${node(name)}`)) };
+    const one = (text: string) =>
+      text
+        .replace(/node=([^,]+)/, (_, name: string) => `node=${node(name)}`)
+        .replace(/path=(\/[^,]+)/, (_, path: string) => `path=/mnt/${paths.of(path)}`)
+        .replace(/,?description=[^,]+/, '');
+    return { map: map.map(one) };
   }
 }

@@ -2,15 +2,17 @@
  * A copy of the live cluster for the simulator, as a world file: everything that was read, unchanged. Assumptions, each
  * of them stated, fill the gaps. It contains neither the token nor any password: Proxmox shows none.
  */
+import { compareReleases } from '../../base/values/release.ts';
 import type { Observed } from '../../kinds/observed.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
 import { drivesOf, parseDrive } from '../../kinds/vm/config/disks.ts';
 import { propertyOf } from '../../kinds/vm/config/parts.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
+import type { ResolvedVm } from '../../kinds/vm/stack.ts';
 import type { ClusterResource } from '../../pve/index.ts';
 import type { WorldFile } from '../../simulator/index.ts';
 import { isDriveKey } from '../../simulator/vm/config/config-keys.ts';
-import { knownReleases, NEWEST_RELEASE, versionNamed } from '../../simulator/world/releases.ts';
+import { knownReleases, NEWEST_RELEASE, shippedQemu, versionNamed } from '../../simulator/world/releases.ts';
 import { ANSWERING_GUEST, clonesOf, type GuestFile, type GuestTimes, guestFor, SILENT_GUEST } from './guests.ts';
 import { type ClusterFacts, readVms } from './read-cluster.ts';
 import { copiedRights } from './rights.ts';
@@ -99,7 +101,7 @@ export function copyCluster(input: CopyInput): ClusterCopy {
   });
   return {
     world: {
-      version: versionOf(facts, assumptions),
+      version: versionOf(facts, read, assumptions),
       ...clusterName(facts),
       entry_node: entryNode,
       datacenter: datacenterOf(facts),
@@ -131,15 +133,29 @@ function clusterName({ status }: ClusterFacts): { cluster?: string } {
   return name === undefined ? {} : { cluster: name };
 }
 
-function versionOf({ version }: ClusterFacts, assumptions: string[]): NonNullable<WorldFile['version']> {
+function versionOf(
+  { version }: ClusterFacts,
+  vms: ReadonlyMap<number, VmObserved>,
+  assumptions: string[],
+): NonNullable<WorldFile['version']> {
   const number = version.version.replace(/[^\d.].*$/, '');
   const repoid = typeof version.repoid === 'string' ? { repoid: version.repoid } : {};
-  if (versionNamed(number)) return { version: number, ...repoid };
+  if (versionNamed(number)) return { version: number, ...repoid, qemu: qemuOf(number, vms) };
   const nearest = version.major === 8 ? '8.4' : NEWEST_RELEASE;
   assumptions.push(
     `Proxmox VE ${version.version} behaves like ${nearest}; simulated are ${knownReleases().join(', ')}.`,
   );
-  return { version: nearest };
+  return { version: nearest, qemu: qemuOf(nearest, vms) };
+}
+
+/**
+ * Proxmox notes in every VM under which QEMU it was created; the nodes have at least that. Servers are also updated
+ * between releases, so the version that a release came with is only the least.
+ */
+function qemuOf(release: string, vms: ReadonlyMap<number, VmObserved>): string {
+  const named = [...vms.values()].map(({ current }) => propertyOf('meta', current.get('meta')).get('creation-qemu'));
+  const versions = [shippedQemu(release), ...named].flatMap((each) => each?.match(/^\d+(\.\d+)+$/)?.[0] ?? []);
+  return versions.toSorted(compareReleases).at(-1) ?? '';
 }
 
 /** Only options that affect ids: others change nothing here. */
@@ -154,6 +170,8 @@ function datacenterOf({ options }: ClusterFacts): Record<string, string> {
   };
 }
 
+const MOST_NETWORKS = 128;
+
 function nodeFile(
   { facts, observed }: CopyInput,
   name: string,
@@ -165,17 +183,21 @@ function nodeFile(
   const address = facts.status.find((each) => each.type === 'node' && each.name === name)?.ip;
   const bridges: NonNullable<NodeFile['bridges']> = {};
   const reservations = reservedAddresses(observed, name);
+  const ahead = [...facts.nodes].filter(([other]) => other < name);
+  const before = ahead.reduce((sum, [, other]) => sum + other.bridges.length, 0);
+  const network = (index: number) => `10.${255 - ((before + index) % MOST_NETWORKS)}`;
   for (const [index, bridge] of (known?.bridges ?? []).entries()) {
     if (bridge.type !== 'bridge' && bridge.type !== 'OVSBridge') vnets.add(bridge.iface);
     bridges[bridge.iface] = {
       ...(bridge.cidr !== undefined && { cidr: bridge.cidr }),
       vlan_aware: bridge.bridge_vlan_aware ?? false,
       active: bridge.active ?? true,
-      // A separate network, so that no address of a real machine is assigned.
+      // Separate networks, so that no address of a real machine is assigned and no two guests get the same one. They are
+      // large: the rehearsal assumes that the real server has an address for every VM.
       dhcp: {
-        first: `10.255.${index % 250}.10`,
-        last: `10.255.${index % 250}.250`,
-        prefix: 24,
+        first: `${network(index)}.0.10`,
+        last: `${network(index)}.255.250`,
+        prefix: 16,
         any_vlan: true,
         reservations: reservations.get(bridge.iface) ?? {},
       },

@@ -1,5 +1,6 @@
 /** What runs in the VMs of the copy: how long it takes to boot, whether an agent answers, which ports are open. */
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import type { ResolvedVm } from '../../kinds/vm/stack.ts';
 import type { WorldFile } from '../../simulator/index.ts';
 
 export type GuestFile = NonNullable<WorldFile['guests']>[string];

@@ -67,6 +67,31 @@ describe('earlier tasks of the cluster', () => {
     expect(learnFromTasks(input(0.3 * GB, [['qmclone', '9000', 0, 1]])).copies?.get('disks')?.value).toBe(0.3 * GB);
   });
 
+  it('show how fast copies usually are: one clone to a throttled storage does not count', () => {
+    const usual = [10, 20, 30, 40, 50].flatMap((at) => [
+      ['qmclone', '9000', at, at + 2] as const,
+      ['qmclone', '9000', at + 1, at + 2] as const,
+    ]);
+    const { copies } = learnFromTasks(input(GB, [...usual, ['qmclone', '9000', 100, 200]]));
+    expect(copies?.get('disks')).toMatchObject({ value: GB, from: 11 });
+    const three = [...usual.slice(0, 4), ['qmclone', '9000', 100, 200] as const];
+    expect(learnFromTasks(input(GB, three)).copies?.get('disks')?.value).toBe(GB);
+  });
+
+  it('leave out of the speed what a clone takes even if it copies nothing, and expect nothing beyond it', () => {
+    const clones = [10, 20, 30, 40].map((at) => ['qmclone', '9000', at, at + 3] as const);
+    const known = { ...input(GB, clones), ownMs: new Map([['qmclone', 1_000]]) };
+    const { copies, extras } = learnFromTasks(known);
+    expect(copies?.get('disks')?.value).toBe(GB / 2);
+    expect(extras?.get('vm.clone')).toMatchObject({ value: 0, origin: 'tasks' });
+    const pairs = [10, 20, 30, 40].flatMap((at) => [0, 0].map(() => ['qmclone', '9000', at, at + 5] as const));
+    const together = learnFromTasks({ ...input(GB, pairs), ownMs: new Map([['qmclone', 1_000]]) });
+    expect(together.copies?.get('disks')?.value).toBe((2 * GB) / 4);
+    // Clones that take no longer than that copy as fast as a storage can.
+    const slowServer = learnFromTasks({ ...known, ownMs: new Map([['qmclone', 3_000]]) });
+    expect(slowServer.copies?.get('disks')?.value).toBe(1.5 * GB);
+  });
+
   it('show how long the guests of the stack take to shut down', () => {
     const { shutdowns } = learnFromTasks(
       input(GB, [

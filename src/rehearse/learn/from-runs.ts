@@ -4,8 +4,9 @@
  */
 import type { RunRecord, StepRecord } from '../../engine/record/run-record.ts';
 import type { Observed } from '../../kinds/observed.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
 import { drivesOf, storageOf } from '../../kinds/vm/config/disks.ts';
+import type { ResolvedVm } from '../../kinds/vm/stack.ts';
 import { parseUpid } from '../../pve/wire/ids.ts';
 import { sourceOf } from '../copy/copy.ts';
 import { PACED_ACTIONS } from '../trial/stage.ts';

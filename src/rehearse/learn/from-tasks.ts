@@ -69,13 +69,41 @@ export function learnFromTasks({ history, stack, observed, dataBytes, ownMs }: T
       ({ type, id, span }) => type === 'qmclone' && id === String(copy.template) && span[1] - span[0] >= shortestMs,
     );
     if (clones.length === 0) continue;
-    const busyMs = Math.max(SHORT_MS * clones.length, unionMs(clones.map(({ span }) => span)));
-    const speed = speedOf(clones.length * copy.bytes, busyMs);
+    const speed = copySpeed(clones, copy.bytes, ownMs.get('qmclone') ?? 0);
     const known = { ...learned([speed], 'tasks'), from: clones.length };
+    // Their speed contains everything that a clone takes longer here.
+    extras.push(['vm.clone', { ...learned([0], 'tasks'), from: clones.length }]);
     for (const storage of new Set([...copy.from, ...(copy.to === undefined ? [] : [copy.to])]))
       copies.set(storage, known);
   }
   return { copies, shutdowns, extras: new Map(extras) };
+}
+
+/**
+ * Clones that overlap share the storage, so they are measured together. The slowest and the fastest of these groups are
+ * left out: a single clone to a throttled storage would otherwise outweigh all others. A clone takes `ownMs` even if it
+ * copies nothing; that is not part of the speed.
+ */
+function copySpeed(clones: readonly Ended[], bytes: number, ownMs: number): number {
+  const groups: Ended[][] = [];
+  let until = Number.NEGATIVE_INFINITY;
+  for (const clone of clones) {
+    const group = clone.span[0] < until ? groups.at(-1) : undefined;
+    if (group) group.push(clone);
+    else groups.push([clone]);
+    until = Math.max(until, clone.span[1]);
+  }
+  const measuredGroups = groups
+    .map((group) => {
+      const busyMs = Math.max(SHORT_MS * group.length, unionMs(group.map(({ span }) => span)));
+      const concurrent = Math.max(1, group.reduce((sum, { span: [from, to] }) => sum + to - from, 0) / busyMs);
+      return { bytes: group.length * bytes, busyMs, ownMs: (group.length * ownMs) / concurrent };
+    })
+    .toSorted((a, b) => speedOf(a.bytes, a.busyMs) - speedOf(b.bytes, b.busyMs));
+  const cut = Math.floor(TRIMMED_SHARE * (groups.length + 1));
+  const middle = measuredGroups.slice(cut, groups.length - cut);
+  const total = (part: 'bytes' | 'busyMs' | 'ownMs') => middle.reduce((sum, group) => sum + group[part], 0);
+  return Math.min(FASTEST_BYTES_PER_SECOND, speedOf(total('bytes'), total('busyMs') - total('ownMs')));
 }
 
 /** Whole seconds, so the mean of several is nearer than any of them. */
