@@ -9,7 +9,20 @@ const allowed = {
   local: ['base', 'pve', 'kinds', 'spec', 'state', 'engine'],
   rehearse: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'simulator'],
   convert: ['base'],
-  cli: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'ui', 'simulator', 'rehearse', 'convert'],
+  cli: [
+    'base',
+    'pve',
+    'kinds',
+    'spec',
+    'state',
+    'engine',
+    'local',
+    'ui',
+    'simulator',
+    'rehearse',
+    'convert',
+    'provider',
+  ],
   provider: ['base', 'pve', 'kinds', 'spec', 'state', 'engine', 'local', 'convert'],
   ui: ['base', 'kinds', 'state', 'engine'],
 };
@@ -38,6 +51,15 @@ const simulator = {
   to: { path: '^src/', pathNot: '^src/(simulator|base|pve/wire)/' },
 };
 
+/** `convert` asks the provider about the configurations that it writes, and nothing else. */
+const onlyChecks = {
+  name: 'cli-asks-provider-to-check',
+  comment: 'src/cli may import from src/provider only check.ts',
+  severity: 'error',
+  from: { path: '^src/cli/', pathNot: '\\.test\\.ts$|/testing/' },
+  to: { path: '^src/provider/', pathNot: '^src/provider/check\\.ts$' },
+};
+
 /** The provider uses the engine as any other program would. */
 const publicEngine = {
   name: 'provider-uses-public-engine',
@@ -48,15 +70,29 @@ const publicEngine = {
 };
 
 /** A folder of a kind; what all kinds share is beside them. */
-const ONE_KIND = { path: '^src/(provider/)?kinds/[^/]+/', pathNot: '^src/kinds/(fields|privileges|doctor)/' };
+const SHARED = '^src/kinds/(fields|privileges|doctor|safety)/';
+const ONE_KIND = { path: '^src/(provider/)?kinds/[^/]+/', pathNot: SHARED };
 
-/** The engine goes through the list of kinds: adding one changes nothing there. */
+/** The engine goes through the list of kinds: adding one changes nothing there, nor in the state. */
 const noKindByName = {
   name: 'engine-knows-no-kind',
-  comment: 'src/engine may import nothing from the folder of a kind: it asks the members of the contract',
+  comment:
+    'src/engine and src/state may import nothing from the folder of a kind: they ask the members of the contract',
   severity: 'error',
   // The public face names types of kinds for its users.
-  from: { path: '^src/engine/', pathNot: '\\.test\\.ts$|/testing/|^src/engine/index\\.ts$' },
+  from: { path: '^src/(engine|state)/', pathNot: '\\.test\\.ts$|/testing/|^src/engine/index\\.ts$' },
+  to: ONE_KIND,
+};
+
+/** The contract names no kind. Five files put together what the kinds declare. */
+const contractKnowsNoKind = {
+  name: 'contract-knows-no-kind',
+  comment: 'what all kinds share may import nothing from the folder of a kind, except in the files that list the kinds',
+  severity: 'error',
+  from: {
+    path: ['^src/kinds/[^/]+\\.ts$', SHARED],
+    pathNot: '\\.test\\.ts$|/testing/|^src/kinds/((stack|observed|recorded|registry)|doctor/examined)\\.ts$',
+  },
   to: ONE_KIND,
 };
 
@@ -65,8 +101,11 @@ const providerKnowsNoKind = {
   name: 'provider-knows-no-kind',
   comment: 'src/provider may import from the folder of a kind only in its own folder of that kind',
   severity: 'error',
-  // These two list what there is: resources, and data sources.
-  from: { path: '^src/provider/', pathNot: '\\.test\\.ts$|/testing/|^src/provider/(kinds/|(data/)?index\\.ts$)' },
+  // These three list what there is: resources, data sources, and the resources that a conversion may write.
+  from: {
+    path: '^src/provider/',
+    pathNot: '\\.test\\.ts$|/testing/|^src/provider/(kinds/|check\\.ts$|(data/)?index\\.ts$)',
+  },
   to: ONE_KIND,
 };
 
@@ -83,8 +122,10 @@ module.exports = {
   forbidden: [
     ...layering,
     simulator,
+    onlyChecks,
     publicEngine,
     noKindByName,
+    contractKnowsNoKind,
     providerKnowsNoKind,
     mappingOnly,
     {

@@ -17,8 +17,6 @@ import type { ChangeKind } from './change.ts';
 import type { GuestSigns } from './guest-signs.ts';
 import type { IdReservations } from './ids.ts';
 import type { HookMoment, HookStatus } from './outage.ts';
-import type { VmRecord } from './recorded.ts';
-import type { VmObserved } from './vm/observed.ts';
 
 export interface ActionTimeouts {
   readonly cloneMs: number;
@@ -31,19 +29,7 @@ export interface ActionTimeouts {
   readonly imageMs: number;
 }
 
-/** What this run has observed of the VM it works on. */
-export interface LastObserved {
-  /**
-   * The last read of the VM, until a write of ours outdates it. Each write carries the digest of this read, so Proxmox
-   * refuses it when another client has changed the VM since.
-   */
-  last: VmObserved | undefined;
-  /** When the last read was sent. */
-  askedAt?: number;
-  /** This run has sent a change to the VM. */
-  acted?: boolean;
-}
-
+/** What every action receives. */
 export interface ActionContext {
   readonly pve: Pve;
   readonly clock: Clock;
@@ -59,27 +45,16 @@ export interface ActionContext {
   readonly runId: string;
   /** Ids that the VMs of this run have taken or reserved. */
   readonly ids: IdReservations;
-  readonly observed: LastObserved;
   /** The secret value of a configuration key; plans hold only its digest. */
   secret(key: string): Secret | undefined;
-  /** What the state records about this VM now. */
-  recorded(): VmRecord | undefined;
-  /** What the state records about another VM. */
-  recordedOf(address: Address): VmRecord | undefined;
-  /** The context for the same step on another VM: records and intents concern that VM. */
-  beside(address: Address): ActionContext;
   /** Journals what is about to be requested, before the request is sent. */
-  intend(intent: Readonly<Record<string, unknown>>, recorded?: Partial<VmRecord>): Promise<void>;
+  intend(intent: Readonly<Record<string, unknown>>): Promise<void>;
   /** Journals the task that the action is about to wait for, and for how long at most. */
   attach(upid: Upid, timeoutMs: number): Promise<void>;
-  /** Records a fact about the VM. */
-  learn(recorded: Partial<VmRecord>): Promise<void>;
-  /** Removes this resource from the state: it no longer exists. */
-  forget(): Promise<void>;
-  /** Moves a record from one address to another, atomically. */
-  moveRecord(from: Address, to: Address): Promise<void>;
   /** Reports a problem to the user although the step succeeds. */
   warn(problem: Diagnostic): Promise<void>;
+  /** Journals a remark that reports about the run show. */
+  remark(text: string): Promise<void>;
   /** For readiness: probes of ports, and cheap signs that a guest is up. */
   readonly ports: PortProbe;
   readonly signs: GuestSigns;
@@ -100,8 +75,45 @@ export interface ActionContext {
   progress(text: string, percent?: number): void;
 }
 
+/** What this run has observed of the resource it works on. */
+export interface LastObserved<Observation> {
+  /**
+   * The last read of the resource, until a write of ours outdates it. Each write carries the digest of this read, so Proxmox
+   * refuses it when another client has changed the resource since.
+   */
+  last: Observation | undefined;
+  /** When the last read was sent. */
+  askedAt?: number;
+  /** This run has sent a change to the resource. */
+  acted?: boolean;
+}
+
+/** For kinds that keep a record under the address of each resource, and read the resource before they write. */
+export interface RecordedContext<Recorded, Observation> extends ActionContext {
+  readonly observed: LastObserved<Observation>;
+  /** What the state records about this resource now. */
+  recorded(): Recorded | undefined;
+  /** What the state records about another resource. */
+  recordedOf(address: Address): Recorded | undefined;
+  /** The context for the same step on another resource: records and intents concern that one. */
+  beside(address: Address): RecordedContext<Recorded, Observation>;
+  /** Journals what is about to be requested, with facts to record, before the request is sent. */
+  intend(intent: Readonly<Record<string, unknown>>, recorded?: Partial<Recorded>): Promise<void>;
+  /** Records a fact about the resource. */
+  learn(recorded: Partial<Recorded>): Promise<void>;
+  /** Removes this resource from the state: it no longer exists. */
+  forget(): Promise<void>;
+  /** Moves a record from one address to another, atomically. */
+  moveRecord(from: Address, to: Address): Promise<void>;
+}
+
+/** What an action with this context reads of its resource. */
+export type ObservationOf<Context> = Context extends { readonly observed: LastObserved<infer Observation> }
+  ? Observation
+  : never;
+
 /** An idempotent action: it reads, then acts, and succeeds without acting if its goal is already reached. */
-export type Action<Input> = (context: ActionContext, input: Input) => Promise<void>;
+export type Action<Input, Context = ActionContext> = (context: Context, input: Input) => Promise<void>;
 
 /** A step that an interrupted run started and did not finish, as its journal has it. */
 export interface OpenAct {

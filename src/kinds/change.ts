@@ -175,12 +175,18 @@ export function rollsOf(steps: readonly Step[]): Roll[] {
   }));
 }
 
+/** What a plan was asked to do beyond following the file. */
 export interface PlannedWith {
+  /** Addresses or groups; empty means everything. */
   readonly only?: readonly string[];
   readonly allowDelete?: boolean;
+  /** Restart if a change needs it, even VMs with `restart: never`. */
   readonly allowRestart?: boolean;
+  /** Resources to be replaced, because the user asked for it. */
   readonly replace?: readonly string[];
+  /** Names of VMs whose kept disks may be destroyed. */
   readonly destroyData?: readonly string[];
+  /** How to treat hooks, if not as the file says. */
   readonly hooks?: HookChoice;
 }
 

@@ -5,22 +5,20 @@
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Pve } from '../pve/client.ts';
-import type { LastObserved } from './action.ts';
 import type { Change } from './change.ts';
-import type { StackState } from './recorded.ts';
-import type { ResolvedStack, ResolvedVm } from './stack.ts';
+import type { AddressRecord, StackState } from './recorded.ts';
+import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
 
-export interface Existing {
+/** `Observation`: what a read of such a resource returns. */
+export interface Existing<Observation> {
   /** Reads the resource, refuses it if the stack cannot have it, and says what to record. */
-  takeOver(context: TakeOverContext): Promise<TakenOver>;
+  takeOver(context: TakeOverContext): Promise<TakenOver<Observation>>;
   /** Rebuilds lost records from the marks on the resources. */
   recover(context: RecoverContext): Promise<Recovery>;
   /** Compares each record, for example of a backup, with the cluster. */
   compare(context: ClusterContext, state: StackState): Promise<readonly Standing[]>;
 }
-
-type MachineRecord = StackState['vms'][string];
 
 export interface ClusterContext {
   readonly pve: Pve;
@@ -30,8 +28,8 @@ export interface ClusterContext {
 /** A part of a stack file, not validated yet. */
 export type Lines = Readonly<Record<string, unknown>>;
 
-/** The fields of the resource in the file with these lines added; undefined if the file would be invalid. */
-export type ReadLines = (written: Lines) => Promise<ResolvedVm['fields'] | undefined>;
+/** The stack of the file with these lines added; undefined if the file would be invalid, or still lack the resource. */
+export type ReadLines = (written: Lines) => Promise<ResolvedStack | undefined>;
 
 export interface TakeOverContext extends ClusterContext {
   readonly clock: Clock;
@@ -46,7 +44,7 @@ export interface TakeOverContext extends ClusterContext {
 }
 
 export interface ImportResult {
-  readonly vm: MachineRecord;
+  readonly vm: AddressRecord;
   /** The stack lines that describe it, and what they cannot express. */
   readonly found: { readonly written: Lines; readonly leftOut: readonly string[] };
   /** Whether the file contains the address. */
@@ -57,12 +55,12 @@ export interface ImportResult {
   readonly remarks: readonly string[];
 }
 
-export interface TakenOver {
+export interface TakenOver<Observation> {
   readonly result: ImportResult;
   /** What is recorded until the resource is marked. */
-  readonly begun: MachineRecord;
+  readonly begun: AddressRecord;
   /** Writes the mark; absent if the resource has it already. */
-  readonly mark?: { readonly step: Step; readonly last: LastObserved['last'] };
+  readonly mark?: { readonly step: Step; readonly last: Observation };
 }
 
 export interface RecoverContext extends ClusterContext {

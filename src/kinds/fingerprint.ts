@@ -1,6 +1,5 @@
 /** Digests: of a plan's inputs, equal whatever the order of their keys, and of secrets. */
 import { createHash, scryptSync } from 'node:crypto';
-import type { ObservedVm } from './observed.ts';
 
 export function fingerprint(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
@@ -20,13 +19,6 @@ export function slowDigest(salt: string, text: string, bytes: number): Buffer {
   if (slowDigests.size >= MAX_KEPT) slowDigests.clear();
   slowDigests.set(key, digest);
   return digest;
-}
-
-/** A VM's identity and configuration; its digest covers current, pending and snapshots alike. */
-export function vmFingerprint(observed: ObservedVm | undefined): string {
-  if (observed?.kind !== 'present') return observed?.kind ?? 'absent';
-  const { vmid, uuid, digest, node } = observed.vm;
-  return fingerprint({ vmid, uuid, digest, node });
 }
 
 /** The same text for equal values, whatever the order of their keys. */

@@ -8,9 +8,9 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
 import { counted } from '../base/values/units.ts';
 import { VMID_MAX } from '../pve/index.ts';
+import { type Positioned, whereOf } from './fields/positions.ts';
 import type { Observed } from './observed.ts';
 import type { StackState } from './recorded.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm, whereOf } from './stack.ts';
 
 /** IDs reserved within a run. */
 export class IdReservations {
@@ -42,8 +42,18 @@ export class IdReservations {
   }
 }
 
+/** A resource that has an ID. */
+export interface Numbered extends Positioned {
+  readonly group: string;
+  /** Place in its group, from 1. */
+  readonly number: number;
+  readonly fields: { readonly vmid?: number | undefined };
+  /** IDs it may have if the file sets none, shared by its group: member n prefers the nth. */
+  readonly vmids?: readonly number[];
+}
+
 export interface PlannedIdsInput {
-  readonly stack: Pick<ResolvedStack, 'templates' | 'vms'>;
+  readonly machines: readonly Numbered[];
   readonly state: StackState;
   readonly observed: Pick<Observed, 'guests' | 'takenIds' | 'nextId'>;
   /** False: the choice is left to apply. */
@@ -60,13 +70,12 @@ export class PlannedIds {
   /** Where to continue in a range that several machines share. */
   readonly #ranges = new Map<readonly number[], { readonly ids: readonly number[]; at: number }>();
   #next: number | undefined;
-  readonly #exhausted = new Map<string, ResolvedVm[]>();
+  readonly #exhausted = new Map<string, Numbered[]>();
 
   constructor(input: PlannedIdsInput) {
     this.#input = input;
-    const { stack, state, observed } = input;
+    const { machines, state, observed } = input;
     this.#next = observed.nextId;
-    const machines = machinesOf(stack);
     for (const [address, { vmid }] of Object.entries(state.vms)) this.#holders.set(vmid, address);
     for (const { address, fields } of machines) if (fields.vmid !== undefined) this.#holders.set(fields.vmid, address);
     this.#preferred = new Set(machines.flatMap(({ vmids, number }) => vmids?.[number - 1] ?? []));
@@ -76,7 +85,7 @@ export class PlannedIds {
    * Undefined where it is left to apply; `none` where no ID of its range is free. `freedId`: its own ID, which is free
    * by then.
    */
-  choose(vm: ResolvedVm, freedId?: number): number | 'none' | undefined {
+  choose(vm: Numbered, freedId?: number): number | 'none' | undefined {
     if (vm.fields.vmid !== undefined) return vm.fields.vmid;
     if (this.#input.isActive === false) return undefined;
     const chosen = this.#firstFree(vm, freedId);
@@ -86,7 +95,7 @@ export class PlannedIds {
   }
 
   /** An ID of the VM's range that nothing else will need, for a VM that exists for a while; undefined if there is none. */
-  spare(vm: ResolvedVm, holder: string): number | undefined {
+  spare(vm: Numbered, holder: string): number | undefined {
     const found = vm.vmids?.findLast(
       (id) => !this.#preferred.has(id) && !this.#holders.has(id) && this.#isFree(id, vm),
     );
@@ -102,7 +111,7 @@ export class PlannedIds {
     });
   }
 
-  #firstFree(vm: ResolvedVm, freedId: number | undefined): number | undefined {
+  #firstFree(vm: Numbered, freedId: number | undefined): number | undefined {
     // An interrupted run may have sent a request with the ID that it recorded.
     const recorded = this.#input.state.vms[vm.address];
     const begun = recorded?.uuid === undefined ? recorded?.vmid : undefined;
@@ -114,7 +123,7 @@ export class PlannedIds {
     return first ?? (vm.vmids ? this.#nextInRange(vm, vm.vmids) : this.#nextOfAll(vm));
   }
 
-  #nextInRange(vm: ResolvedVm, vmids: readonly number[]): number | undefined {
+  #nextInRange(vm: Numbered, vmids: readonly number[]): number | undefined {
     const range = this.#ranges.get(vmids) ?? {
       ids: [...vmids.filter((id) => !this.#preferred.has(id)), ...vmids.filter((id) => this.#preferred.has(id))],
       at: 0,
@@ -124,20 +133,20 @@ export class PlannedIds {
     return range.ids[range.at];
   }
 
-  #nextOfAll(vm: ResolvedVm): number | undefined {
+  #nextOfAll(vm: Numbered): number | undefined {
     if (this.#next === undefined) return undefined;
     while (this.#next <= VMID_MAX && !this.#isFree(this.#next, vm)) this.#next++;
     return this.#next <= VMID_MAX ? this.#next : undefined;
   }
 
-  #isFree(id: number, vm: ResolvedVm, freedId?: number): boolean {
+  #isFree(id: number, vm: Numbered, freedId?: number): boolean {
     const { guests, takenIds } = this.#input.observed;
     const holder = this.#holders.get(id);
     if (holder !== undefined && holder !== vm.address) return false;
     return id === freedId || (!guests.has(id) && !takenIds.has(id));
   }
 
-  #noneLeft(vm: ResolvedVm, vms: readonly ResolvedVm[]): Diagnostic {
+  #noneLeft(vm: Numbered, vms: readonly Numbered[]): Diagnostic {
     const { vmids = [] } = vm;
     const { guests, takenIds } = this.#input.observed;
     const others = vms.length > 1 ? ` and ${counted(vms.length - 1, 'other VM')} of its group` : '';

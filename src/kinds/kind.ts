@@ -1,34 +1,38 @@
 /**
- * The contract of a kind: everything the path of an apply knows about images, PCI mappings, templates, VMs and HA rules. It
- * goes through the list in registry.ts and knows no kind by name. `docs/development.md` says how to add one.
+ * The contract of a kind: everything the path of an apply knows about what a stack consists of. It goes through the list in
+ * registry.ts and knows no kind by name; neither does this file. `docs/development.md` says how to add one.
  */
 import type { Address, AddressKind } from '../base/address.ts';
 import type { Diagnostic, Where } from '../base/diagnostics.ts';
 import type { ResolvedSecret } from '../base/secret.ts';
 import type { Pve } from '../pve/client.ts';
 import type { ServerVersion } from '../pve/compatibility.ts';
-import type { ActionDefinition } from './action.ts';
-import type { Change, ChangeKind, HookChoice, NodeRoom, Plan } from './change.ts';
+import type { ActionContext, ActionDefinition, ObservationOf } from './action.ts';
+import type { Change, ChangeKind, HookChoice, NodeRoom, Plan, PlannedWith } from './change.ts';
+import type { Readable, StorageRow } from './cluster.ts';
 import type { Checks, ExamineContext, ExaminedPart, UpgradeContext } from './doctor/examined.ts';
 import type { Finding } from './doctor/finding.ts';
 import type { Existing } from './existing.ts';
+import type { Positioned } from './fields/positions.ts';
 import type { PlannedIds } from './ids.ts';
-import type { FileContext } from './image/steps.ts';
-import type { Observed, Readable, StorageRow } from './observed.ts';
+import type { Observed } from './observed.ts';
 import type { Cause, Need, Visibility } from './privileges/need.ts';
 import type { StackState } from './recorded.ts';
 import type { Evidence, MachineView } from './shown.ts';
-import type { ResolvedStack, ResolvedVm } from './stack.ts';
+import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
 
-export interface Kind {
+/** `Context`: what its actions receive. The engine provides the contexts of all kinds at once; see registry.ts. */
+export interface Kind<Context = ActionContext> {
   /** What its addresses begin with: `vm` in `vm.web`. Empty for a kind that belongs to no stack alone. */
   readonly prefixes: readonly AddressKind[];
   readonly words: KindWords;
   /** By name: what its steps do. Read when a step runs, is settled after a crash, or is shown. */
-  readonly actions: Readonly<Record<string, AnyAction>>;
+  readonly actions: Readonly<Record<string, ActionDefinition<never, Context>>>;
   /** What the file says about its resources, as plain data: a plan is stale once this has changed. */
   declared(stack: ResolvedStack): unknown;
+  /** By address, digests of what was observed: a plan is stale once one of them has changed. Pure. */
+  fingerprints?(observed: Observed): Readonly<Record<string, string>>;
   /** Reads its part of the cluster, concurrently with the other kinds. Changes nothing and decides nothing. */
   observe(context: ObserveContext): Promise<Partial<Observed>>;
   /** Compares desired, observed and recorded. Pure. */
@@ -52,11 +56,11 @@ export interface Kind {
   /** By address, the nodes that the steps of a plan chose, so that the same plan can be made again. Pure. */
   chosenNodes?(steps: readonly Step[]): Readonly<Record<string, string>>;
   /** Takes over what exists already, and finds lost records again; absent for a kind that cannot. */
-  readonly existing?: Existing;
+  readonly existing?: Existing<ObservationOf<Context>>;
   /** The step that removes the mark of ownership; absent for a kind whose resources bear none. */
   releaseStep?(address: Address): Step;
-  /** Machines that an unfinished run was creating: how they ended only an apply finds out. Pure. */
-  unfinished?(stack: ResolvedStack, state: StackState, observed: Observed): readonly ResolvedVm[];
+  /** What an unfinished run was creating: how that ended only an apply finds out. Pure. */
+  unfinished?(stack: ResolvedStack, state: StackState, observed: Observed): Unfinished;
   /** Reads what its checks look at. */
   examine?(context: ExamineContext): Promise<ExaminedPart>;
   /** What the doctor checks about its resources. */
@@ -76,11 +80,6 @@ export interface Kind {
   /** What a token needs to see what a problem is about; undefined if that is no reference of this kind. Pure. */
   visibility?(where: Where, stack: ResolvedStack): Visibility | undefined;
 }
-
-/** What the engine hands to every action; each kind uses its part. */
-export type StepContext = FileContext;
-
-export type AnyAction = ActionDefinition<never, StepContext>;
 
 /** The words for a kind in output. */
 export interface KindWords {
@@ -124,18 +123,7 @@ export interface ObserveContext {
 /** By address, then by field path. */
 export type Secrets = ReadonlyMap<Address, ReadonlyMap<string, ResolvedSecret>>;
 
-export interface PlanOptions {
-  /** Addresses or groups; empty means everything. */
-  readonly only?: readonly string[];
-  readonly allowDelete?: boolean;
-  /** Restart if a change needs it, even VMs with `restart: never`. */
-  readonly allowRestart?: boolean;
-  /** Resources to be replaced, because the user asked for it. */
-  readonly replace?: readonly string[];
-  /** Names of VMs whose kept disks may be destroyed. */
-  readonly destroyData?: readonly string[];
-  /** How to treat hooks, if not as the file says. */
-  readonly hooks?: HookChoice;
+export interface PlanOptions extends PlannedWith {
   /** Ownership lines keep marking the VMs as incomplete, because the caller has more to do than this plan. */
   readonly asIncomplete?: boolean;
   /** False: a VM without an ownership line gets one only together with another change. */
@@ -148,11 +136,20 @@ export interface PlanOptions {
   readonly chooseIds?: boolean;
 }
 
+/** Resources that an unfinished run was creating. */
+export interface Unfinished {
+  /** One for each of them. */
+  readonly changes: readonly Change[];
+  /** Both without them. */
+  readonly stack: ResolvedStack;
+  readonly state: StackState;
+}
+
 /** What the kinds of one plan gather together. */
 export interface Findings {
   readonly problems: Diagnostic[];
-  /** Per node and storage: the space that all VMs of the plan need together. */
-  readonly neededBytes: Map<string, { bytes: number; vm: ResolvedVm }>;
+  /** Per node and storage: the space that all resources of the plan need together, and one of them. */
+  readonly neededBytes: Map<string, { readonly bytes: number; readonly for: Positioned }>;
 }
 
 export interface PlanContext {
@@ -224,6 +221,8 @@ export interface SnapshotOptions {
   readonly request: SnapshotRequest;
   /** Addresses or groups; empty means everything. */
   readonly only?: readonly string[];
+  /** Of a rollback, which makes running VMs unavailable. */
+  readonly hooks?: HookChoice;
 }
 
 export interface SnapshotContext extends SnapshotOptions {
@@ -287,7 +286,7 @@ export interface AssumeContext {
   /** As the kinds asked before this one left it. */
   readonly stack: ResolvedStack;
   /** What is known of the cluster, if there is one to read. */
-  readonly observed?: (Pick<Observed, 'templates' | 'pciMappings'> & Partial<Pick<Observed, 'nodes'>>) | undefined;
+  readonly observed?: Partial<Observed> | undefined;
 }
 
 export interface Assumption {

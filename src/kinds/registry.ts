@@ -1,29 +1,44 @@
 /** All kinds. A new one needs its folder and a line here. */
 import { kindOf } from '../base/address.ts';
-import type { Label } from './action.ts';
+import type { ActionDefinition, Label } from './action.ts';
 import { haRuleKind } from './ha-rule/kind.ts';
 import { imageKind } from './image/kind.ts';
-import type { AnyAction, Kind } from './kind.ts';
+import type { FileServices } from './image/steps.ts';
+import type { Kind, Unfinished } from './kind.ts';
 import type { Observed } from './observed.ts';
 import { pciMappingKind } from './pci-mapping/kind.ts';
 import type { StackState } from './recorded.ts';
-import type { ResolvedStack, ResolvedVm } from './stack.ts';
+import type { ResolvedStack } from './stack.ts';
 import type { Step } from './step.ts';
 import { templateKind } from './template/kind.ts';
+import type { VmContext } from './vm/actions/context.ts';
 import { vmKind } from './vm/kind.ts';
 
-/** A kind is shown and created after the kinds it depends on, and destroyed before them. */
-export const KINDS: readonly Kind[] = [imageKind, pciMappingKind, templateKind, vmKind, haRuleKind];
+/** What the engine hands to every action: the contexts of all kinds. Each action uses its part. */
+export type StepContext = VmContext & FileServices;
 
-/** VMs are planned with the templates as they will be; images, mappings and HA rules follow from the machines. */
-export const PLANNING_ORDER: readonly Kind[] = [templateKind, vmKind, imageKind, pciMappingKind, haRuleKind];
+export type AnyAction = ActionDefinition<never, StepContext>;
+export type AnyKind = Kind<StepContext>;
+
+/** A kind is shown and created after the kinds it depends on, and destroyed before them. */
+export const KINDS: readonly AnyKind[] = [imageKind, pciMappingKind, templateKind, vmKind, haRuleKind];
+
+/** VMs are planned with the templates as they will be. */
+export const PLANNED_FIRST: readonly AnyKind[] = [templateKind];
+
+/** Images, mappings and HA rules follow from the machines. */
+export const PLANNING_ORDER: readonly AnyKind[] = [...PLANNED_FIRST, vmKind, imageKind, pciMappingKind, haRuleKind];
 
 /** Kinds that a plain `destroy` removes; others may be used by other stacks and are removed only on request. */
-export const DESTROYED_BY_DEFAULT: ReadonlySet<Kind> = new Set([vmKind]);
+const DESTROYED_BY_DEFAULT: readonly AnyKind[] = [vmKind];
 
-export function kindOfAddress(address: string): Kind | undefined {
+export function kindOfAddress(address: string): AnyKind | undefined {
   const prefix = kindOf(address);
   return prefix && KINDS.find(({ prefixes }) => prefixes.includes(prefix));
+}
+
+export function isDestroyedByDefault(address: string): boolean {
+  return DESTROYED_BY_DEFAULT.some((kind) => kind === kindOfAddress(address));
 }
 
 const ACTIONS: ReadonlyMap<string, AnyAction> = new Map(KINDS.flatMap(({ actions }) => Object.entries(actions)));
@@ -58,9 +73,15 @@ export function locatedStack(stack: ResolvedStack, state: StackState, observed: 
   return KINDS.reduce((result, kind) => kind.located?.(result, state, observed) ?? result, stack);
 }
 
-/** A command that only reads leaves these out of its plan. */
-export function unfinishedMachines(stack: ResolvedStack, state: StackState, observed: Observed): readonly ResolvedVm[] {
-  return KINDS.flatMap((kind) => kind.unfinished?.(stack, state, observed) ?? []);
+/** What unfinished runs were creating. A command that only reads leaves it out of its plan. */
+export function unfinishedResources(stack: ResolvedStack, state: StackState, observed: Observed): Unfinished {
+  return KINDS.reduce(
+    (rest: Unfinished, kind) => {
+      const next = kind.unfinished?.(rest.stack, rest.state, observed);
+      return next ? { ...next, changes: [...rest.changes, ...next.changes] } : rest;
+    },
+    { changes: [], stack, state },
+  );
 }
 
 /** By address, the nodes that a plan chose. */

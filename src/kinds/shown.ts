@@ -1,9 +1,9 @@
 /** What a kind shows of its resources beside a plan: in the outputs of a stack, and as evidence that they match the file. */
 import type { Address } from '../base/address.ts';
-import type { VmRecord } from './recorded.ts';
+import type { AddressRecord } from './recorded.ts';
 
 /** `absent`: not created yet. */
-export type MachineStatus = VmRecord['phase'] | 'absent';
+export type MachineStatus = AddressRecord['phase'] | 'absent';
 
 export interface NicView {
   readonly slot: string;

@@ -2,8 +2,10 @@
 import { type Address, parseAddress } from '../base/address.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { invariant } from '../base/errors.ts';
-import { inheriting } from '../kinds/fields/rule.ts';
-import type { ResolvedImage, ResolvedTemplate, ResolvedVm } from '../kinds/stack.ts';
+import type { ResolvedImage } from '../kinds/image/stack.ts';
+import type { ResolvedTemplate } from '../kinds/template/stack.ts';
+import { inheriting } from '../kinds/vm/rules/rule.ts';
+import type { ResolvedVm } from '../kinds/vm/stack.ts';
 import { emptyMap, type Located, type LocatedMap, withEntry } from './located.ts';
 import { Findings } from './problems/findings.ts';
 import { checkRules } from './rules/index.ts';

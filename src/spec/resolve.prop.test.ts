@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { printByteSize } from '../base/values/units.ts';
-import type { ResolvedStack, ResolvedTemplate } from '../kinds/stack.ts';
+import type { ResolvedStack } from '../kinds/stack.ts';
+import type { ResolvedTemplate } from '../kinds/template/stack.ts';
 import { EXAMPLE } from './testing/example.ts';
 import { resolveText, stackOf } from './testing/resolving.ts';
 

@@ -1,17 +1,23 @@
-/** What the doctor's checks of the kinds look at, as plain data: read once, and the checks make no further requests. */
-import type { Address } from '../../base/address.ts';
+/**
+ * What the doctor's checks of the kinds look at, as plain data: read once, and the checks make no further requests. What a
+ * kind reads for its checks is declared in its folder; here it is put together.
+ */
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { ServerVersion } from '../../pve/compatibility.ts';
-import type { NodeStatus, VmEntry } from '../../pve/index.ts';
 import type { Plan } from '../change.ts';
-import type { Observed, Readable } from '../observed.ts';
-import type { PciHardware } from '../pci-mapping/mapping.ts';
+import { type ImagesExamined, NO_IMAGES_EXAMINED } from '../image/observed.ts';
+import type { Observed } from '../observed.ts';
+import { type DevicesExamined, NO_DEVICES_EXAMINED } from '../pci-mapping/observed.ts';
 import type { StackState } from '../recorded.ts';
 import type { ResolvedStack } from '../stack.ts';
+import { NO_VMS_EXAMINED, type VmsExamined } from '../vm/observe/observed-vms.ts';
 import type { CheckName, Finding } from './finding.ts';
 
-export interface Examined {
+/** What the kinds read. */
+interface ExaminedParts extends ImagesExamined, DevicesExamined, VmsExamined {}
+
+export interface Examined extends ExaminedParts {
   readonly stack: ResolvedStack;
   readonly state: StackState;
   readonly observed: Observed;
@@ -21,27 +27,7 @@ export interface Examined {
   readonly result:
     | { readonly ok: true; readonly plan: Plan }
     | { readonly ok: false; readonly problems: readonly Diagnostic[] };
-  /** Nodes of the stack that exist and are online. */
-  readonly nodes: ReadonlyMap<string, ObservedNode>;
-  /** PCI devices by node; only of nodes on which the stack passes devices through. */
-  readonly devices: ReadonlyMap<string, Readable<readonly PciHardware[]>>;
-  /** Volumes of templates by `node/storage/vmid`. */
-  readonly volumes: ReadonlyMap<string, Readable<ReadonlySet<string>>>;
-  /** What web servers report about images to download, by address. */
-  readonly downloads: ReadonlyMap<Address, DownloadAnswer>;
 }
-
-export interface ObservedNode {
-  readonly status: Readable<NodeStatus>;
-  /** Only those that the token may see. */
-  readonly vms: readonly VmEntry[];
-}
-
-export type DownloadAnswer =
-  | { readonly kind: 'there'; readonly sizeBytes: number | undefined }
-  | { readonly kind: 'hidden'; readonly needs: string }
-  /** The node's message. */
-  | { readonly kind: 'failed'; readonly words: string };
 
 /** Pure. */
 export type Check = (examined: Examined) => readonly Finding[];
@@ -65,7 +51,9 @@ export interface ExamineContext {
 }
 
 /** What a kind reads for its checks. */
-export type ExaminedPart = Partial<Pick<Examined, 'nodes' | 'devices' | 'volumes' | 'downloads'>>;
+export type ExaminedPart = Partial<ExaminedParts>;
+
+export const NOTHING_EXAMINED: ExaminedParts = { ...NO_IMAGES_EXAMINED, ...NO_DEVICES_EXAMINED, ...NO_VMS_EXAMINED };
 
 export interface UpgradeContext {
   readonly from: ServerVersion;

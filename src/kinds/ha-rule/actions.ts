@@ -10,9 +10,10 @@ import { nodeCommand } from '../../base/text/node-command.ts';
 import { printDuration, upTo } from '../../base/values/units.ts';
 import type { HaRule } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
-import { foreign } from '../foreign.ts';
 import { type Need, need, on } from '../privileges/need.ts';
-import { inRounds, type RoundEnd } from '../vm/actions/safety/look.ts';
+import { foreign } from '../safety/foreign.ts';
+import { inRounds, type RoundEnd } from '../safety/rounds.ts';
+import type { VmContext } from '../vm/actions/context.ts';
 import { type RuleBook, ruleBook } from './book.ts';
 import { conflictsOf } from './conflicts.ts';
 import {
@@ -25,7 +26,10 @@ import {
   sidOf,
 } from './rule.ts';
 
-export const keepRule: Action<KeepRuleInput> = async (context, input) => {
+/** A rule concerns VMs, and their ids are in their records. */
+export type RuleContext = ActionContext & Pick<VmContext, 'recordedOf'>;
+
+export const keepRule: Action<KeepRuleInput, RuleContext> = async (context, input) => {
   const attempts = new Attempts(RETRIES.haManager, context);
   for (;;) {
     try {
@@ -40,7 +44,7 @@ export const keepRule: Action<KeepRuleInput> = async (context, input) => {
   }
 };
 
-async function keepOnce(context: ActionContext, { rule: name, sense, members }: KeepRuleInput): Promise<RoundEnd> {
+async function keepOnce(context: RuleContext, { rule: name, sense, members }: KeepRuleInput): Promise<RoundEnd> {
   const { signal, log } = context;
   const book = await bookOf(context);
   const [rules, managed] = await Promise.all([book.list({ signal }), managedSids(context)]);
@@ -104,7 +108,7 @@ async function bookOf({ pve, signal }: ActionContext): Promise<RuleBook> {
   return ruleBook(pve, await pve.authenticate({ signal }));
 }
 
-function sidsOf(context: ActionContext, address: Address): string[] {
+function sidsOf(context: RuleContext, address: Address): string[] {
   const vmid = context.recordedOf(address)?.vmid;
   return vmid === undefined ? [] : [sidOf(vmid)];
 }

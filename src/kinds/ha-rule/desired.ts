@@ -6,8 +6,9 @@
  * becomes a rule only if each member still has its own node after one node has failed. Pure.
  */
 import type { Address } from '../../base/address.ts';
-import type { ResolvedStack, ResolvedVm } from '../stack.ts';
+import type { ResolvedStack } from '../stack.ts';
 import { byName } from '../vm/placement/ledger.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
 import { type RuleSense, ruleName } from './rule.ts';
 
 export interface DesiredRule {

@@ -1,16 +1,16 @@
 /** HA rules keep a failover to what `placement` says. They are derived from the VMs of a stack and recorded nowhere. */
 import { counted } from '../../base/values/units.ts';
+import { MAX_AGE_MS, readIfAllowed } from '../cluster.ts';
 import type { Kind, NeedsContext, ObserveContext, StepNeeds } from '../kind.ts';
-import { MAX_AGE_MS, type Observed, readIfAllowed } from '../observed.ts';
-import type { Step } from '../step.ts';
+import type { Observed } from '../observed.ts';
 import { isHaPath } from '../vm/ha.ts';
 import { fieldFinder } from '../vm/privileges/field-finder.ts';
-import { keepRule, leaveRule, ruleNeeds } from './actions.ts';
+import { keepRule, leaveRule, type RuleContext, ruleNeeds } from './actions.ts';
 import { ruleBook } from './book.ts';
 import { planDestroyedRules, planRules } from './plan.ts';
 import { isRuleStep, KEEP_RULE, LEAVE_RULE, type RuleStep } from './rule.ts';
 
-export const haRuleKind: Kind = {
+export const haRuleKind: Kind<RuleContext> = {
   prefixes: [],
   words: {
     nouns: {},
@@ -66,9 +66,9 @@ function described({ action, input }: RuleStep): string[] {
 }
 
 function needs({ plan, stack, observed }: NeedsContext): StepNeeds[] {
-  return plan.steps.filter(isRuleStep).map((step: RuleStep) => {
+  return plan.steps.filter(isRuleStep).map((step) => {
     const first = step.action === KEEP_RULE ? step.input.members[0] : undefined;
     const vm = stack.vms.find(({ address }) => address === first);
-    return { needs: ruleNeeds(), step: step.action, ...fieldFinder(vm, (step as Step).address, observed) };
+    return { needs: ruleNeeds(), step: step.action, ...fieldFinder(vm, step.address, observed) };
   });
 }

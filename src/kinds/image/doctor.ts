@@ -1,10 +1,11 @@
 /** Images to download: whether the node reaches them, and whether there is room for them. */
 import type { Address } from '../../base/address.ts';
 import { isFamily } from '../../base/errors.ts';
-import type { DownloadAnswer, ExamineContext, Examined } from '../doctor/examined.ts';
+import { readIfAllowed } from '../cluster.ts';
+import type { ExamineContext, Examined } from '../doctor/examined.ts';
 import { type Finding, findingsOf, roughSize } from '../doctor/finding.ts';
-import { type ImageSite, readIfAllowed } from '../observed.ts';
 import { imageCompression } from './file.ts';
+import type { DownloadAnswer, ImageSite } from './observed.ts';
 import { siteAddress } from './plan.ts';
 
 /** Asks the node, because the node downloads the image. */

@@ -3,19 +3,21 @@ import { type Address, covers } from '../../base/address.ts';
 import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
 import { type Change, UNDETAILED } from '../change.ts';
 import type { DestroyContext, Kind, KindPlan, NeedsContext, PlanContext, ResourcePlan, StepNeeds } from '../kind.ts';
-import type { ImageSite, Observed } from '../observed.ts';
+import type { Observed } from '../observed.ts';
 import { type Need, storageVisibility } from '../privileges/need.ts';
-import type { ResolvedImage, ResolvedStack } from '../stack.ts';
+import type { ResolvedStack } from '../stack.ts';
 import { candidatesOf } from '../vm/placement/candidates.ts';
 import { FILE_ACTIONS } from './actions/index.ts';
 import { checkImages, readDownloads } from './doctor.ts';
 import { placeOfVolume } from './file.ts';
 import { observeImages } from './observe.ts';
+import type { ImageSite } from './observed.ts';
 import { planImages, siteAddress, volumeOf, volumeTokens } from './plan.ts';
 import { needsOfFileStep } from './privileges.ts';
-import { fileStep, isFileStep } from './steps.ts';
+import type { ResolvedImage } from './stack.ts';
+import { type FileContext, fileStep, isFileStep } from './steps.ts';
 
-export const imageKind: Kind = {
+export const imageKind: Kind<FileContext> = {
   prefixes: ['image'],
   words: {
     nouns: { image: 'image' },

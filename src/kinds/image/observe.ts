@@ -1,8 +1,9 @@
 /** Reads which images of the stack exist: one list for each storage that has to hold some. */
 import type { Pve } from '../../pve/client.ts';
-import { type ImageSite, type Readable, readIfAllowed, type StorageRow } from '../observed.ts';
-import type { ResolvedImage } from '../stack.ts';
+import { type Readable, readIfAllowed, type StorageRow } from '../cluster.ts';
 import { imageVolid } from './file.ts';
+import type { ImageSite } from './observed.ts';
+import type { ResolvedImage } from './stack.ts';
 
 type Storages = ReadonlyMap<string, Readable<readonly StorageRow[]>>;
 type Files = Readable<

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { LOCAL, NODE, resolvedStack, siteOf } from '../../engine/testing/cluster.ts';
-import type { ImageSite } from '../observed.ts';
 import { emptyState } from '../recorded.ts';
+import type { ImageSite } from './observed.ts';
 import { planImages } from './plan.ts';
 import type { FileRecord } from './record.ts';
 

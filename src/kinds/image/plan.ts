@@ -10,14 +10,14 @@ import { advice, command, setting } from '../../base/hint.ts';
 import { nodeCommand } from '../../base/text/node-command.ts';
 import { behaves, type ServerVersion } from '../../pve/compatibility.ts';
 import { type Change, type ChangeKind, UNDETAILED } from '../change.ts';
-import type { ImageSite } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
-import type { ResolvedImage } from '../stack.ts';
 import type { Step } from '../step.ts';
 import { replacing } from './actions/failures.ts';
 import { imageCompression, imageVolid, isUnpackedByServer } from './file.ts';
+import type { ImageSite } from './observed.ts';
 import type { FileRecord } from './record.ts';
 import { fileKey, isSameFile } from './record.ts';
+import type { ResolvedImage } from './stack.ts';
 import { type DeclaredSums, declaredChecksum, type FilePlace, fileStep, type ImageOrigin } from './steps.ts';
 
 export interface ImagePlan {

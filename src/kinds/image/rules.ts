@@ -1,7 +1,6 @@
 /** Rules for images: source, checksum, compression and file name. */
 import { advice, type Hint, setting } from '../../base/hint.ts';
-import type { Complaint, ImageRule } from '../fields/rule.ts';
-import type { ResolvedImage } from '../stack.ts';
+import type { Complaint, Rule } from '../fields/rule.ts';
 import {
   acceptableName,
   imageCompression,
@@ -10,10 +9,11 @@ import {
   isUnpackedByServer,
   MOST_CHARACTERS,
 } from './file.ts';
+import type { ResolvedImage } from './stack.ts';
 
 const ENDINGS = { import: '.qcow2, .raw, .vmdk or .ova', iso: '.iso or .img' } as const;
 
-const oneSource: ImageRule = {
+const oneSource: Rule<ResolvedImage> = {
   reads: ['url', 'path'],
   *check({ name, fields: { url, path } }) {
     if (url !== undefined && path !== undefined) {
@@ -28,7 +28,7 @@ const oneSource: ImageRule = {
   },
 };
 
-const viaFitsSource: ImageRule = {
+const viaFitsSource: Rule<ResolvedImage> = {
   reads: ['via', 'url', 'path'],
   *check({ fields: { via, url, path } }) {
     if (via === undefined || url !== undefined || path === undefined) return;
@@ -41,7 +41,7 @@ const viaFitsSource: ImageRule = {
 };
 
 /** Proxwright's own download refuses it anyway, but only in the middle of a run. */
-const downloadIsProven: ImageRule = {
+const downloadIsProven: Rule<ResolvedImage> = {
   reads: ['url', 'via', 'sha256', 'sha512'],
   *check({ fields: { url, via, sha256, sha512 } }) {
     if (via !== 'upload' || url === undefined || !/^http:/i.test(url) || (sha256 ?? sha512) !== undefined) return;
@@ -54,7 +54,7 @@ const downloadIsProven: ImageRule = {
 };
 
 /** The URL appears in plans, in the state and in the server's task log. */
-const urlHoldsNoPassword: ImageRule = {
+const urlHoldsNoPassword: Rule<ResolvedImage> = {
   reads: ['url'],
   *check({ fields: { url } }) {
     if (url === undefined || !URL.canParse(url)) return;
@@ -70,7 +70,7 @@ const urlHoldsNoPassword: ImageRule = {
 };
 
 /** Proxmox decompresses only ISO content, and not from every format. It would store a compressed disk image as it is. */
-const imageIsUnpacked: ImageRule = {
+const imageIsUnpacked: Rule<ResolvedImage> = {
   reads: ['url', 'path', 'via', 'content', 'compression'],
   *check({ fields }) {
     const compression = imageCompression(fields);
@@ -88,7 +88,7 @@ const imageIsUnpacked: ImageRule = {
   },
 };
 
-const imageNameIsAccepted: ImageRule = {
+const imageNameIsAccepted: Rule<ResolvedImage> = {
   reads: ['url', 'path', 'file', 'content', 'compression'],
   *check({ fields, file }) {
     const { content } = fields;
@@ -172,7 +172,7 @@ export function unused({ name }: ResolvedImage, node: string): Complaint {
 }
 
 /** Rules about one image. */
-export const IMAGE_RULES: readonly ImageRule[] = [
+export const IMAGE_RULES: readonly Rule<ResolvedImage>[] = [
   imageIsUnpacked,
   imageNameIsAccepted,
   oneSource,

@@ -96,7 +96,8 @@ export function declaredChecksum(
 /** Access to local files and downloads, for any origin. */
 export type ImageSources = (origin: ImageOrigin) => ImageSource;
 
-export interface FileContext extends ActionContext {
+/** What the actions of a file receive beyond what every action receives. */
+export interface FileServices {
   /** What the state records about a file now. */
   file(key: string): FileRecord | undefined;
   /** Records a file; null removes the record. */
@@ -104,5 +105,7 @@ export interface FileContext extends ActionContext {
   /** Access to local files and downloads. */
   imageSource(origin: ImageOrigin): ImageSource;
 }
+
+export type FileContext = ActionContext & FileServices;
 
 export type FileAction<Input> = (context: FileContext, input: Input) => Promise<void>;

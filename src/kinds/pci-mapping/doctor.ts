@@ -3,8 +3,9 @@ import { nodeCommand } from '../../base/text/node-command.ts';
 import { counted } from '../../base/values/units.ts';
 import type { ExamineContext, Examined } from '../doctor/examined.ts';
 import { type Finding, findingsOf } from '../doctor/finding.ts';
-import { type ResolvedVm, whereOf } from '../stack.ts';
+import { whereOf } from '../fields/positions.ts';
 import { propertyOf } from '../vm/config/parts.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
 import { mappedPaths, type PciHardware, pciPath, pciPathsOverlap } from './mapping.ts';
 import { readDevices } from './observe.ts';
 
@@ -17,7 +18,7 @@ export async function examineDevices({ pve, stack, observed, signal }: ExamineCo
   return new Map(await Promise.all(read));
 }
 
-type Seen = Pick<Examined, 'stack' | 'observed' | 'devices'>;
+type CheckInput = Pick<Examined, 'stack' | 'observed' | 'devices'>;
 
 interface PassedDevice {
   readonly vm: ResolvedVm;
@@ -29,7 +30,7 @@ interface PassedDevice {
 
 const say = findingsOf('devices');
 
-export function checkDevices(examination: Seen): Finding[] {
+export function checkDevices(examination: CheckInput): Finding[] {
   const passed = examination.stack.vms.flatMap((vm) => passedDevices(vm, examination));
   if (passed.length === 0) return [];
   const { pciMappings } = examination.observed;
@@ -45,7 +46,7 @@ export function checkDevices(examination: Seen): Finding[] {
   return [say.good(`${counted(passed.length, 'device')} to pass through, each to one VM.`), ...unread, ...hidden];
 }
 
-function passedDevices(vm: ResolvedVm, { observed: { pciMappings } }: Seen): PassedDevice[] {
+function passedDevices(vm: ResolvedVm, { observed: { pciMappings } }: CheckInput): PassedDevice[] {
   return Object.entries(vm.fields.pci ?? {}).map(([slot, { device, mapping }]) => {
     const map = pciMappings.ok && mapping !== undefined ? pciMappings.value.get(mapping) : undefined;
     const paths = device === undefined ? mappedPaths(map ?? [], vm.fields.node) : [pciPath(device)];
@@ -53,7 +54,7 @@ function passedDevices(vm: ResolvedVm, { observed: { pciMappings } }: Seen): Pas
   });
 }
 
-function checkHardware({ vm, field, paths }: PassedDevice, { devices: all }: Seen): Finding[] {
+function checkHardware({ vm, field, paths }: PassedDevice, { devices: all }: CheckInput): Finding[] {
   const { node } = vm.fields;
   const devices = all.get(node);
   if (!devices?.ok) return [];
@@ -86,7 +87,7 @@ function checkHardware({ vm, field, paths }: PassedDevice, { devices: all }: See
 const titleOf = ({ path, name }: PciHardware) => (name === '' ? path : `${path} (${name})`);
 
 /** Two VMs may be configured with the same device, but only one of them can run. */
-function checkOthers({ vm, field, mapping, paths }: PassedDevice, { observed }: Seen): Finding[] {
+function checkOthers({ vm, field, mapping, paths }: PassedDevice, { observed }: CheckInput): Finding[] {
   return [...(observed.neighbours?.vms.values() ?? [])]
     .filter(({ node }) => node === vm.fields.node)
     .flatMap((other): Finding[] => {

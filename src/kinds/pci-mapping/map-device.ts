@@ -6,7 +6,7 @@ import { ProxwrightError } from '../../base/errors.ts';
 import type { DeviceMapping } from '../../pve/index.ts';
 import type { Action, ActionContext } from '../action.ts';
 import { type AclPath, type Need, need, type OneOf, on } from '../privileges/need.ts';
-import { inRounds } from '../vm/actions/safety/look.ts';
+import { inRounds } from '../safety/rounds.ts';
 import { mappedPaths, nodeOfEntry, type PciMapInput } from './mapping.ts';
 
 export const mapPciDevice: Action<PciMapInput> = (context, input) =>

@@ -1,9 +1,12 @@
 /** Reads PCI mappings and, for devices without one, what is needed to create it. */
 import type { PciDevice, Pve } from '../../pve/index.ts';
-import { type Observed, type PciMaking, type Readable, readIfAllowed } from '../observed.ts';
-import type { ResolvedStack, ResolvedVm } from '../stack.ts';
+import { type Readable, readIfAllowed } from '../cluster.ts';
+import type { Observed } from '../observed.ts';
+import type { ResolvedStack } from '../stack.ts';
 import { candidatesOf } from '../vm/placement/candidates.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
 import { mapsExactly, type PciHardware, pciPath } from './mapping.ts';
+import type { PciMaking } from './observed.ts';
 
 interface ObservePciInput {
   readonly pve: Pve;

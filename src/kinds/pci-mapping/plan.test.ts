@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../base/address.ts';
 import { formatDiagnostic } from '../../base/diagnostics.ts';
-import type { Observed, PciMaking, Readable } from '../observed.ts';
-import type { ResolvedVm } from '../stack.ts';
+import type { Readable } from '../cluster.ts';
+import type { Observed } from '../observed.ts';
 import { vmFieldsSchema } from '../vm/fields/index.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
 import type { PciHardware } from './mapping.ts';
+import type { PciMaking } from './observed.ts';
 import { mappingsUsed, mappingToken, pciMappingsFor, pciMapSteps, unmappedDevices } from './plan.ts';
 import { devicesUsedTwice } from './sharing.ts';
 
@@ -39,7 +41,7 @@ const AUDIO: PciHardware = { ...GPU, path: '0000:01:00.1', id: '10de:1aef' };
 const NETWORK: PciHardware = { ...GPU, id: '8086:1528', subsystemId: undefined };
 const NAME = 'proxwright-0000-01-00-10de-2204';
 
-interface Seen {
+interface PciScene {
   readonly mappings?: Readonly<Record<string, readonly string[]>>;
   readonly may?: readonly string[];
   readonly devices?: Readonly<Record<string, Readable<readonly PciHardware[]>>>;
@@ -47,7 +49,7 @@ interface Seen {
   readonly now?: string;
 }
 
-function seeing({ mappings, may, devices, now }: Seen): Observed {
+function observedOf({ mappings, may, devices, now }: PciScene): Observed {
   const making: PciMaking | undefined = may && {
     privileges: new Set(may),
     devices: new Map(Object.entries(devices ?? {})),
@@ -71,14 +73,14 @@ describe('a PCI address in a stack', () => {
   it.each(['host=0000:01:00', '0000:01:00,pcie=1', 'pcie=1,host=0000:01:00'])(
     'that the VM has already stays, as root wrote it: %s',
     (now) => {
-      const observed = seeing({ mappings: gpu, may: ALL, now });
+      const observed = observedOf({ mappings: gpu, may: ALL, now });
       expect(pciMappingsFor(vmWith('0000:01:00'), observed)).toEqual(new Map());
       expect(pciMapSteps([vmWith('0000:01:00')], observed)).toEqual([]);
     },
   );
 
   it.each(['0000:01:00', '01:00'])('%s is used through its mapping on the node', (device) => {
-    const observed = seeing({ mappings: gpu });
+    const observed = observedOf({ mappings: gpu });
     expect(pciMappingsFor(vmWith(device), observed)).toEqual(new Map([[device, 'gpu']]));
     expect(unmappedDevices(vmWith(device), observed)).toEqual([]);
     expect(pciMapSteps([vmWith(device)], observed)).toEqual([]);
@@ -89,20 +91,22 @@ describe('a PCI address in a stack', () => {
     ['of one function only', '01:00.0', gpu],
     ['that may provide another device', '01:00', { pool: ['id=10de:2204,node=pve1,path=0000:01:00;0000:02:00'] }],
   ])('does not mean a mapping %s', (_, device, mappings) => {
-    expect(pciMappingsFor(vmWith(device), seeing({ mappings }))).toEqual(new Map());
+    expect(pciMappingsFor(vmWith(device), observedOf({ mappings }))).toEqual(new Map());
   });
 
   it('keeps the mapping that the VM has, even if another one now fits too', () => {
     const map = ['id=10de:2204,node=pve1,path=0000:01:00'];
     const mappings = { also: map, gpu: map };
-    expect(pciMappingsFor(vmWith('01:00'), seeing({ mappings })).get('01:00')).toBe('also');
-    expect(pciMappingsFor(vmWith('01:00'), seeing({ mappings, now: 'mapping=gpu,pcie=1' })).get('01:00')).toBe('gpu');
+    expect(pciMappingsFor(vmWith('01:00'), observedOf({ mappings })).get('01:00')).toBe('also');
+    expect(pciMappingsFor(vmWith('01:00'), observedOf({ mappings, now: 'mapping=gpu,pcie=1' })).get('01:00')).toBe(
+      'gpu',
+    );
   });
 });
 
 describe('a device without a mapping', () => {
   it('gets one, with the ids that the node reports', () => {
-    const observed = seeing({ mappings: {}, may: ALL, devices: { pve1: here(AUDIO, GPU) } });
+    const observed = observedOf({ mappings: {}, may: ALL, devices: { pve1: here(AUDIO, GPU) } });
     expect(pciMappingsFor(vmWith('01:00'), observed)).toEqual(new Map([['01:00', NAME]]));
     expect(unmappedDevices(vmWith('01:00'), observed)).toEqual([]);
     const [made] = pciMapSteps([vmWith('01:00')], observed);
@@ -119,7 +123,7 @@ describe('a device without a mapping', () => {
   });
 
   it('given as one function gets one for that function', () => {
-    const observed = seeing({ mappings: {}, may: ALL, devices: { pve1: here(GPU, AUDIO) } });
+    const observed = observedOf({ mappings: {}, may: ALL, devices: { pve1: here(GPU, AUDIO) } });
     const [made] = pciMapSteps([vmWith('0000:01:00.1')], observed);
     expect(made?.input).toMatchObject({
       mapping: 'proxwright-0000-01-00-1-10de-1aef',
@@ -134,7 +138,7 @@ describe('a device without a mapping', () => {
       vm(3, { node: 'pve3', pci: { hostpci0: { device: '01:00' } } }),
     ];
     const devices = { pve1: here(GPU), pve2: here(GPU), pve3: here(NETWORK) };
-    const seen = seeing({ mappings: {}, may: ALL, devices });
+    const seen = observedOf({ mappings: {}, may: ALL, devices });
     const made = pciMapSteps(vms, seen);
     const users = (name: string) => vms.filter((vm) => mappingsUsed(vm, seen).includes(mappingToken(name))).length;
     expect(made.map(({ input }) => [input.mapping, input.map.length, users(input.mapping)])).toEqual([
@@ -165,11 +169,11 @@ describe('a device without a mapping', () => {
       /needs Sys\.Audit on \//,
     ],
   ])('is refused with both remedies if the token %s', (_, seen, code, words) => {
-    const [problem] = unmappedDevices(vmWith('01:00'), seeing(seen));
+    const [problem] = unmappedDevices(vmWith('01:00'), observedOf(seen));
     expect(problem).toMatchObject({ code, where: { file: 'stack.yaml', line: 10 } });
     expect(problem?.detail).toMatch(words);
     for (const way of bothWays) expect(problem?.hint?.text).toMatch(way);
-    expect(pciMapSteps([vmWith('01:00')], seeing(seen))).toEqual([]);
+    expect(pciMapSteps([vmWith('01:00')], observedOf(seen))).toEqual([]);
   });
 
   it.each([
@@ -181,7 +185,7 @@ describe('a device without a mapping', () => {
     ],
     ['has no IOMMU', '01:00', here({ ...GPU, iommuGroup: undefined }), /in no IOMMU group/],
   ])('is refused if it %s', (_, device, hardware, words) => {
-    const observed = seeing({ mappings: {}, may: ALL, devices: { pve1: hardware } });
+    const observed = observedOf({ mappings: {}, may: ALL, devices: { pve1: hardware } });
     expect(unmappedDevices(vmWith(device), observed).map(({ detail }) => detail)).toEqual([
       expect.stringMatching(words),
     ]);
@@ -189,13 +193,13 @@ describe('a device without a mapping', () => {
 
   it('is refused if a mapping of that name means something else on the node', () => {
     const mappings = { [NAME]: ['id=10de:2204,node=pve1,path=0000:02:00'] };
-    const observed = seeing({ mappings, may: ALL, devices: { pve1: here(GPU) } });
+    const observed = observedOf({ mappings, may: ALL, devices: { pve1: here(GPU) } });
     expect(unmappedDevices(vmWith('01:00'), observed)).toMatchObject([{ code: 'CONFIG_CHANGED' }]);
   });
 });
 
 describe('a device used twice', () => {
-  const observed = seeing({ mappings: { gpu: ['id=10de:2204,node=pve1,path=0000:01:00'] } });
+  const observed = observedOf({ mappings: { gpu: ['id=10de:2204,node=pve1,path=0000:01:00'] } });
   const first = vm(1, { pci: { hostpci0: { device: '0000:01:00' } } });
   const twice = (second: ResolvedVm, seen = observed) => devicesUsedTwice([first, second], [second], seen);
 
@@ -228,7 +232,7 @@ describe('a device used twice', () => {
   });
 
   it('from a mapping of several devices is fine', () => {
-    const pool = seeing({
+    const pool = observedOf({
       mappings: { gpu: ['id=a:b,node=pve1,path=0000:01:00', 'id=a:b,node=pve1,path=0000:02:00'] },
     });
     expect(twice(vm(2, { pci: { hostpci0: { mapping: 'gpu' } } }), pool)).toEqual([]);

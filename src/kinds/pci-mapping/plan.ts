@@ -6,9 +6,10 @@
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { nodeCommand } from '../../base/text/node-command.ts';
+import { whereOf } from '../fields/positions.ts';
 import type { Observed } from '../observed.ts';
-import { type ResolvedVm, whereOf } from '../stack.ts';
 import { propertyOf } from '../vm/config/parts.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
 import {
   mappedPaths,
   mapsExactly,

@@ -2,8 +2,9 @@
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { advice, setting } from '../../base/hint.ts';
+import { whereOf } from '../fields/positions.ts';
 import type { Observed } from '../observed.ts';
-import { type ResolvedVm, whereOf } from '../stack.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
 import { mappedPaths, pciPath, pciPathsOverlap } from './mapping.ts';
 
 /** A slot of a VM that uses a device exclusively. */

@@ -7,16 +7,18 @@
 import { invariant, isFamily, ProxwrightError } from '../../base/errors.ts';
 import { advice, command, setting } from '../../base/hint.ts';
 import { printDuration } from '../../base/values/units.ts';
-import type { Action, ActionContext, ActionDefinition } from '../action.ts';
-import type { TemplateRecord } from '../recorded.ts';
+import type { ActionDefinition } from '../action.ts';
+import { patiently } from '../safety/rounds.ts';
+import { runTask } from '../safety/tasks.ts';
+import type { VmAction, VmContext } from '../vm/actions/context.ts';
 import { isRunning, startVm } from '../vm/actions/power.ts';
-import { findVm, forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from '../vm/actions/safety/look.ts';
-import { runTask } from '../vm/actions/safety/tasks.ts';
+import { findVm, forgetObserved, inRounds, knownVm, look, sendToOurs } from '../vm/actions/safety/look.ts';
 import { settleChange } from '../vm/actions/settle.ts';
 import { propertyOf } from '../vm/config/parts.ts';
 import { notOurs, sameVm, vmName } from '../vm/identity.ts';
 import { effectiveValues, type VmObserved } from '../vm/observed.ts';
 import { templateFaults } from './health.ts';
+import type { TemplateRecord } from './record.ts';
 import type {
   ConvertInput,
   InstallInput,
@@ -29,7 +31,7 @@ import type {
 /** An installation takes minutes; noticing its end a few seconds late costs nothing. */
 const POLL_MS = 5_000;
 
-const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => {
+const installTemplate: VmAction<InstallInput> = async (context, { timeoutMs }) => {
   if (templateRecordOf(context).install === 'done') return;
   if (templateRecordOf(context).install === undefined) {
     if (!(await wasStarted(context))) await startOnce(context);
@@ -51,7 +53,7 @@ const installTemplate: Action<InstallInput> = async (context, { timeoutMs }) => 
 };
 
 /** A guest that shut itself down has finished. If another client stopped it, nothing is known. */
-async function assertUntouched(context: ActionContext): Promise<void> {
+async function assertUntouched(context: VmContext): Promise<void> {
   const vm = await patiently(context, () => look(context));
   const { node, vmid } = vm;
   const tasks = await patiently(context, () =>
@@ -68,7 +70,7 @@ async function assertUntouched(context: ActionContext): Promise<void> {
 }
 
 /** A start that failed may still have started the guest; a second start would boot the finished system. */
-async function startOnce(context: ActionContext): Promise<void> {
+async function startOnce(context: VmContext): Promise<void> {
   try {
     await startVm(context, { mayBeUnderWay: true });
   } catch (error) {
@@ -83,7 +85,7 @@ async function startOnce(context: ActionContext): Promise<void> {
  * An interrupted run may have started it without recording that. If it is stopped again, only the node's task list
  * shows that it has finished; another start would boot the installed system, which never shuts itself down.
  */
-async function wasStarted(context: ActionContext): Promise<boolean> {
+async function wasStarted(context: VmContext): Promise<boolean> {
   const vm = await patiently(context, () => look(context));
   if (await patiently(context, () => isRunning(context, vm))) return true;
   const { node, vmid } = vm;
@@ -99,17 +101,17 @@ function madeAt({ current }: VmObserved): number {
   return Number(propertyOf('meta', current.get('meta')).get('ctime') ?? Number.POSITIVE_INFINITY);
 }
 
-function templateRecordOf(context: ActionContext): TemplateRecord {
+function templateRecordOf(context: VmContext): TemplateRecord {
   const { template } = knownVm(context);
   invariant(template, `${context.address} is not being built as a template.`);
   return template;
 }
 
-async function learnInstall(context: ActionContext, install: TemplateRecord['install']): Promise<void> {
+async function learnInstall(context: VmContext, install: TemplateRecord['install']): Promise<void> {
   await context.learn({ template: { ...templateRecordOf(context), install } });
 }
 
-function stillRunning(context: ActionContext, vm: { vmid: number; node: string }, timeoutMs: number): ProxwrightError {
+function stillRunning(context: VmContext, vm: { vmid: number; node: string }, timeoutMs: number): ProxwrightError {
   return new ProxwrightError({
     code: 'TASK_TIMEOUT',
     detail: `${vmName(vm)} was started to install itself and has not shut itself down within ${printDuration(timeoutMs)}.`,
@@ -118,7 +120,7 @@ function stillRunning(context: ActionContext, vm: { vmid: number; node: string }
   });
 }
 
-const convertToTemplate: Action<ConvertInput> = async (context, expected) => {
+const convertToTemplate: VmAction<ConvertInput> = async (context, expected) => {
   await inRounds(context, 'convert', async () => {
     const vm = await look(context);
     if (vm.template) return 'done';
@@ -139,7 +141,7 @@ const convertToTemplate: Action<ConvertInput> = async (context, expected) => {
   });
 };
 
-function assertFit(context: ActionContext, vm: VmObserved, expected: ConvertInput): void {
+function assertFit(context: VmContext, vm: VmObserved, expected: ConvertInput): void {
   const faults = templateFaults(effectiveValues(vm), expected);
   const [first] = faults;
   if (!first) return;
@@ -151,13 +153,13 @@ function assertFit(context: ActionContext, vm: VmObserved, expected: ConvertInpu
   });
 }
 
-const setAside: Action<SetAsideInput> = async (context, { as }) => {
+const setAside: VmAction<SetAsideInput> = async (context, { as }) => {
   if (context.recorded() !== undefined && context.recordedOf(as) === undefined) {
     await context.moveRecord(context.address, as);
   }
 };
 
-const retireTemplate: Action<RetireInput> = async (context, { former, name }) => {
+const retireTemplate: VmAction<RetireInput> = async (context, { former, name }) => {
   const known = context.recordedOf(former);
   invariant(known?.uuid !== undefined, `${former} is not recorded.`);
   await inRounds(context, 'retire', async () => {
@@ -174,7 +176,9 @@ const retireTemplate: Action<RetireInput> = async (context, { former, name }) =>
   });
 };
 
-export const TEMPLATE_ACTIONS: { readonly [Name in TemplateActionName]: ActionDefinition<TemplateInputs[Name]> } = {
+export const TEMPLATE_ACTIONS: {
+  readonly [Name in TemplateActionName]: ActionDefinition<TemplateInputs[Name], VmContext>;
+} = {
   'template.set-aside': { label: 'prepare', run: setAside },
   'template.install': {
     label: 'install',

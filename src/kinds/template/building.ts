@@ -1,7 +1,5 @@
 /** The steps that build a template, from the start or from where an earlier run stopped. Pure. */
 
-import type { TemplateRecord } from '../recorded.ts';
-import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { Step } from '../step.ts';
 import type { DesiredConfig } from '../vm/config/desired.ts';
 import { type PackedEntry, packDesired } from '../vm/config/packed.ts';
@@ -10,8 +8,11 @@ import { desiredSizes } from '../vm/plan/creation.ts';
 import { applied, secretKeys, seedStep } from '../vm/plan/desired-vm.ts';
 import { ownDocuments } from '../vm/seed/fields.ts';
 import { seedSlot } from '../vm/seed/seed-place.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
 import { type CloneInput, type CreateInput, vmStep } from '../vm/steps.ts';
 import type { TemplateGuest } from './health.ts';
+import type { TemplateRecord } from './record.ts';
+import type { ResolvedTemplate } from './stack.ts';
 import { type RetireInput, templateStep } from './steps.ts';
 
 export interface Building {

@@ -1,7 +1,5 @@
 /** A template as it will be when it is finished, so that its clones can be planned before it exists. Pure. */
 
-import type { TemplateCandidate } from '../observed.ts';
-import type { ResolvedTemplate } from '../stack.ts';
 import type { DesiredConfig } from '../vm/config/desired.ts';
 import { parseDrive } from '../vm/config/disks.ts';
 import { packDesired } from '../vm/config/packed.ts';
@@ -10,6 +8,8 @@ import { configureWrites } from '../vm/config/writes.ts';
 import type { VmObserved } from '../vm/observed.ts';
 import { desiredSizes } from '../vm/plan/creation.ts';
 import { desiredValuesOf, type Owner, written } from '../vm/privileges/forecast.ts';
+import type { TemplateCandidate } from './observed.ts';
+import type { ResolvedTemplate } from './stack.ts';
 
 /** With all desired values: without the installation medium, with disks of their final size. */
 export function finished(vm: VmObserved, desired: DesiredConfig, owner: Owner): VmObserved {

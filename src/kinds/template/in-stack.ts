@@ -1,8 +1,11 @@
 /** The templates of a stack that its VMs are cloned from, as they will be. Pure. */
 import type { Address } from '../../base/address.ts';
-import { type Observed, type TemplateCandidate, templateKey } from '../observed.ts';
-import type { ResolvedStack, ResolvedTemplate, ResolvedVm } from '../stack.ts';
+import type { Observed } from '../observed.ts';
+import type { ResolvedStack } from '../stack.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
+import { type TemplateCandidate, templateKey } from './observed.ts';
 import type { TemplatePlan } from './plan.ts';
+import type { ResolvedTemplate } from './stack.ts';
 
 /** Templates of the stack that these VMs are cloned from, by name or by id. */
 export function neededTemplates(

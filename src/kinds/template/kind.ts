@@ -2,6 +2,7 @@
 
 import type { ResolvedSecret } from '../../base/secret.ts';
 import type { Kind, KindPlan, PlanContext, ResourcePlan } from '../kind.ts';
+import type { VmContext } from '../vm/actions/context.ts';
 import { shownFields } from '../vm/fields/secrets.ts';
 import { machineToken, needsCreation, volumesUsed } from '../vm/plan/machines.ts';
 import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';
@@ -11,7 +12,7 @@ import { neededTemplates, templateToken, withForeseen } from './in-stack.ts';
 import { planTemplate, type TemplatePlan } from './plan.ts';
 import { recipeOf } from './recipe.ts';
 
-export const templateKind: Kind = {
+export const templateKind: Kind<VmContext> = {
   prefixes: ['template', 'retired'],
   words: {
     nouns: { template: 'template', retired: 'former template' },

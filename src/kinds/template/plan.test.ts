@@ -10,11 +10,15 @@ import {
   UUID,
   vmAt,
 } from '../../engine/testing/cluster.ts';
+import type { GuestRow } from '../cluster.ts';
 import { PlannedIds } from '../ids.ts';
 import type { Findings } from '../kind.ts';
-import type { GuestRow, Observed, ObservedVm } from '../observed.ts';
-import { emptyState, type VmRecord } from '../recorded.ts';
+import type { Observed } from '../observed.ts';
+import { emptyState } from '../recorded.ts';
+import { machinesOf } from '../stack.ts';
+import type { ObservedVm } from '../vm/observe/observed-vms.ts';
 import { printOwnership } from '../vm/ownership.ts';
+import type { VmRecord } from '../vm/record.ts';
 import { planTemplate } from './plan.ts';
 import { recipeOf } from './recipe.ts';
 import { retiredAddress } from './versions.ts';
@@ -59,7 +63,7 @@ function planned({ text = stackOf(FIELDS), state = {}, observed, replace = false
       ...input,
       stackName: stack.name,
       template,
-      ids: new PlannedIds(input),
+      ids: new PlannedIds({ ...input, machines: machinesOf(input.stack) }),
       secrets: secrets.get(template.vm.address) ?? new Map(),
       recipe,
       replace,

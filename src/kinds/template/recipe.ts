@@ -6,8 +6,9 @@ import type { Address } from '../../base/address.ts';
 import type { ResolvedSecret } from '../../base/secret.ts';
 import { fingerprint, slowDigest } from '../fingerprint.ts';
 import { imageVolid } from '../image/file.ts';
-import type { ResolvedStack, ResolvedTemplate } from '../stack.ts';
+import type { ResolvedStack } from '../stack.ts';
 import { sourceVolumes } from '../vm/config/disks.ts';
+import type { ResolvedTemplate } from './stack.ts';
 
 /** Enough to tell recipes apart, and short enough for a line in the notes. */
 const DIGITS = 16;

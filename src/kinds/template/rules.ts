@@ -1,8 +1,8 @@
 /** Rules for templates: what they need to be built, and to boot afterwards. */
 import { advice, setting } from '../../base/hint.ts';
-import type { Complaint, TemplateRule } from '../fields/rule.ts';
-import type { ResolvedTemplate } from '../stack.ts';
+import type { Complaint, Rule } from '../fields/rule.ts';
 import type { DiskFields } from '../vm/fields/disks.ts';
+import type { ResolvedTemplate } from './stack.ts';
 
 /** Its disks, grouped by content. */
 interface Drives {
@@ -23,7 +23,7 @@ function drivesOf({ vm }: ResolvedTemplate): Drives {
 }
 
 /** The operating system comes from a VM, from disk images, or from an ISO that installs it. */
-const systemHasOneOrigin: TemplateRule = {
+const systemHasOneOrigin: Rule<ResolvedTemplate> = {
   reads: ['from', 'install', 'disks'],
   *check(template) {
     const { imported, isos } = drivesOf(template);
@@ -53,7 +53,7 @@ const systemHasOneOrigin: TemplateRule = {
   },
 };
 
-const installationIsPossible: TemplateRule = {
+const installationIsPossible: Rule<ResolvedTemplate> = {
   reads: ['from', 'install', 'disks'],
   *check(template) {
     const { imported, isos, empty } = drivesOf(template);
@@ -76,7 +76,7 @@ const installationIsPossible: TemplateRule = {
 };
 
 /** The ISO leaves the boot order after the installation; then a disk with an operating system must be first. */
-const diskBootsFirst: TemplateRule = {
+const diskBootsFirst: Rule<ResolvedTemplate> = {
   reads: ['boot', 'disks', 'from', 'cloud_init.storage', 'cloud_init.slot'],
   *check(template) {
     const { boot, cloud_init, disks } = template.vm.fields;
@@ -111,7 +111,7 @@ function isIso(disk: DiskFields | undefined): boolean {
 }
 
 /** The copy and its original must differ in ID and name. */
-const copyIsAnother: TemplateRule = {
+const copyIsAnother: Rule<ResolvedTemplate> = {
   reads: ['from', 'vmid'],
   *check({ from, name, vm }) {
     if (from === undefined) return;
@@ -128,7 +128,7 @@ const copyIsAnother: TemplateRule = {
   },
 };
 
-export const TEMPLATE_RULES: readonly TemplateRule[] = [
+export const TEMPLATE_RULES: readonly Rule<ResolvedTemplate>[] = [
   copyIsAnother,
   diskBootsFirst,
   installationIsPossible,

@@ -1,9 +1,11 @@
 /** Versions of a template: the present one, the earlier ones, and the name of the next one while it is built. Pure. */
 import { type Address, addressOf, kindOf, parseAddress } from '../../base/address.ts';
-import { type Observed, type TemplateCandidate, templateKey } from '../observed.ts';
+import type { Observed } from '../observed.ts';
 import type { StackState } from '../recorded.ts';
-import type { ResolvedTemplate, ResolvedVm } from '../stack.ts';
 import type { VmObserved } from '../vm/observed.ts';
+import type { ResolvedVm } from '../vm/stack.ts';
+import { type TemplateCandidate, templateKey } from './observed.ts';
+import type { ResolvedTemplate } from './stack.ts';
 import type { RetireInput } from './steps.ts';
 
 export interface VersionsInput {

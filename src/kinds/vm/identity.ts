@@ -5,7 +5,7 @@
 import type { Where } from '../../base/diagnostics.ts';
 import type { ProxwrightError } from '../../base/errors.ts';
 import { advice, command } from '../../base/hint.ts';
-import { foreign } from '../foreign.ts';
+import { foreign } from '../safety/foreign.ts';
 import { isHalfMade, type VmObserved } from './observed.ts';
 
 export interface VmIdentity {

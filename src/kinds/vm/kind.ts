@@ -1,6 +1,7 @@
 /** VMs. */
 
 import type { Kind } from '../kind.ts';
+import type { VmContext } from './actions/context.ts';
 import { VM_ACTIONS } from './actions/index.ts';
 import { checkCapacity } from './doctor/capacity.ts';
 import { examineMachines } from './doctor/examine.ts';
@@ -12,6 +13,7 @@ import { evidenceOfVms } from './evidence.ts';
 import { secretPathOf } from './fields/rows.ts';
 import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe/observe.ts';
+import { fingerprintsOfVms } from './observe/observed-vms.ts';
 import { machineViews } from './outputs.ts';
 import { withKnownNodes } from './placement/place.ts';
 import { withGivenAddresses } from './plan/choices/given-addresses.ts';
@@ -29,7 +31,7 @@ import { takeOverVm } from './take-over/import.ts';
 import { compareVms, recoverVms } from './take-over/recover.ts';
 import { ownershipStep } from './take-over/take-over.ts';
 
-export const vmKind: Kind = {
+export const vmKind: Kind<VmContext> = {
   prefixes: ['vm', 'kept', 'replaced'],
   words: { nouns: { vm: 'VM', kept: 'holder of kept disks', replaced: 'replaced VM' } },
   actions: VM_ACTIONS,
@@ -55,6 +57,7 @@ export const vmKind: Kind = {
   chosenNodes,
   existing: { takeOver: takeOverVm, recover: recoverVms, compare: compareVms },
   releaseStep: (address) => ownershipStep(address, undefined),
+  fingerprints: fingerprintsOfVms,
   unfinished: unfinishedMachines,
   examine: examineMachines,
   checks: {

@@ -1,9 +1,11 @@
 /** The VMs of a stack as its outputs show them. Pure. */
-import { type StackState, type VmRecord, vmRecordOf } from '../recorded.ts';
+import { type StackState, vmRecordOf } from '../recorded.ts';
 import type { MachineView } from '../shown.ts';
-import type { ResolvedStack, ResolvedVm } from '../stack.ts';
+import type { ResolvedStack } from '../stack.ts';
 import { zonesByNode } from './placement/room.ts';
 import { managedNic, slotNumber, staticAddresses } from './ready/checks.ts';
+import type { VmRecord } from './record.ts';
+import type { ResolvedVm } from './stack.ts';
 
 /** In the order of the file, without recorded VMs that left it. */
 export function machineViews(stack: ResolvedStack, state: StackState): MachineView[] {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   appendOwnership,
   findOwnership,
+  ipsIn,
   isForeign,
   type Ownership,
   ownershipCounts,
@@ -12,6 +13,8 @@ import {
   recipeIn,
   saysIncomplete,
   stripOwnership,
+  withoutIps,
+  withoutLeaving,
   withoutLineage,
 } from './ownership.ts';
 
@@ -137,6 +140,29 @@ describe('a line for a VM that has no id yet', () => {
     const notes = appendOwnership('a\r\nb\r\n', printOwnership(OWN));
     expect(stripOwnership(notes)).toBe('a\r\nb');
     expect(ownershipLines(notes.replaceAll(/\r?\n/g, '\r\n'))).toEqual([printOwnership(OWN)]);
+  });
+});
+
+describe('the addresses in a line', () => {
+  it('are read from it and left out of comparisons, also for a VM that has no id yet', () => {
+    const line = 'proxwright: stack=a ips=net0/10.0.0.5,net1/none nonce=1';
+    expect([ipsIn(line), withoutIps(line)]).toEqual(['net0/10.0.0.5,net1/none', 'proxwright: stack=a nonce=1']);
+    expect([ipsIn('proxwright: stack=a'), withoutIps('proxwright: stack=a')]).toEqual([
+      undefined,
+      'proxwright: stack=a',
+    ]);
+    expect(ipsIn('proxwright: stack=a ips=')).toBeUndefined();
+  });
+});
+
+describe('the line of a VM that is to be deleted', () => {
+  it('says so, unlike one that is only incomplete', () => {
+    const line = printOwnership({ ...OWN, leaving: true });
+    expect(line).toMatch(/ state=leaving$/);
+    expect(parseOwnership(line)).toStrictEqual({ ...OWN, leaving: true });
+    expect(parseOwnership(printOwnership({ ...OWN, incomplete: true }))).toStrictEqual({ ...OWN, incomplete: true });
+    expect(withoutLeaving(line)).toBe(printOwnership(OWN));
+    expect(withoutLeaving(`${line} nonce=1`)).toBe(`${line} nonce=1`);
   });
 });
 

@@ -135,6 +135,12 @@ export function ownershipCounts(ownership: Ownership, vm: VmIdentity): boolean {
   return sameVm(ownership, vm);
 }
 
+/** Undefined if no stack owns the VM, or its line was copied from another VM. */
+export function ownerOf(vm: VmIdentity & { readonly current: ReadonlyMap<string, string> }): Ownership | undefined {
+  const owner = findOwnership(vm.current.get('description') ?? '');
+  return owner && ownershipCounts(owner, vm) ? owner : undefined;
+}
+
 /** The user's part of the notes. */
 export function stripOwnership(notes: string): string {
   const lines = linesOf(notes);

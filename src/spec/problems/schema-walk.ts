@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { fieldFacts } from '../../kinds/fields/field.ts';
 import type { Path } from '../located.ts';
 
-/** A schema and all that it wraps; every option of a union. */
+/** A schema and all that it wraps; every option of a union. zod types its own children loosely: each of them is a schema. */
 function layers(schema: z.ZodType): z.ZodType[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     return [schema, ...layers(schema.unwrap() as z.ZodType)];
@@ -14,7 +14,6 @@ function layers(schema: z.ZodType): z.ZodType[] {
 }
 
 function step(schema: z.ZodType, part: string | number): z.ZodType[] {
-  // zod types its own children loosely; every one of them is a schema.
   if (schema instanceof z.ZodObject) return Object.hasOwn(schema.shape, part) ? [schema.shape[part] as z.ZodType] : [];
   if (schema instanceof z.ZodRecord) return [schema.valueType as z.ZodType];
   if (schema instanceof z.ZodArray) return [schema.element as z.ZodType];

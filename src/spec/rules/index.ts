@@ -1,10 +1,12 @@
 /** How the rules of the kinds are run on a file. */
 
-import { type Complaint, inheriting, type Violation } from '../../kinds/fields/rule.ts';
+import { type Positioned, positionOf } from '../../kinds/fields/positions.ts';
+import type { Complaint } from '../../kinds/fields/rule.ts';
 import { IMAGE_RULES, unused, volumesAreDistinct } from '../../kinds/image/rules.ts';
-import { type OutputsSpec, type Positioned, positionOf } from '../../kinds/stack.ts';
+import type { OutputsSpec } from '../../kinds/stack.ts';
 import { TEMPLATE_RULES } from '../../kinds/template/rules.ts';
 import { STACK_RULES, VM_RULES } from '../../kinds/vm/rules/index.ts';
+import { inheriting, type Violation } from '../../kinds/vm/rules/rule.ts';
 import type { Path } from '../located.ts';
 import type { Findings } from '../problems/findings.ts';
 import type { Images } from '../sections/images.ts';

@@ -6,6 +6,12 @@ type Case = readonly [title: string, lines: string, expected: string | null];
 
 const cloned: readonly Case[] = [
   [
+    'notes copied from a VM of ours, with its ownership line',
+    'description: "the web\\n\\nproxwright: stack=lab address=vm.web vmid=101 uuid=0"',
+    '8:18 error BAD_VALUE: "description" contains an ownership line',
+  ],
+  ['notes that only mention Proxwright', 'description: "proxwright: ask Ada first"', null],
+  [
     'a stopped VM that the HA manager would start',
     'power: stopped\nha: {}',
     'error BAD_VALUE: "power" is stopped, but the HA manager would start the VM: "ha.state" is started.',

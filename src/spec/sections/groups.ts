@@ -3,8 +3,8 @@ import { type Address, vmAddress } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { counted } from '../../base/values/units.ts';
-import type { ResolvedVm } from '../../kinds/stack.ts';
 import { HOOK_NAMES } from '../../kinds/vm/fields/lifecycle/hooks.ts';
+import type { ResolvedVm } from '../../kinds/vm/stack.ts';
 import {
   child,
   describeKind,

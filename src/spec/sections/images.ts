@@ -2,7 +2,7 @@
 import { type Address, addressOf } from '../../base/address.ts';
 import { imageFieldsSchema } from '../../kinds/image/fields.ts';
 import { imageFileName, imageVolid } from '../../kinds/image/file.ts';
-import type { ResolvedImage } from '../../kinds/stack.ts';
+import type { ResolvedImage } from '../../kinds/image/stack.ts';
 import { sourceVolumes } from '../../kinds/vm/config/disks.ts';
 import { describeKind, type Entry, emptyMap, type Path, positionsOf } from '../located.ts';
 import type { Findings } from '../problems/findings.ts';

@@ -6,7 +6,7 @@ import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { type IpAddress, isInside, parseInterface, parseIp, printIp } from '../../base/values/ip-address.ts';
 import { counted } from '../../base/values/units.ts';
-import type { ResolvedVm, AddressRange as SharedRange } from '../../kinds/stack.ts';
+import type { ResolvedVm, AddressRange as SharedRange } from '../../kinds/vm/stack.ts';
 import {
   child,
   describeKind,

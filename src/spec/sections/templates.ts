@@ -5,7 +5,7 @@ import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { closest } from '../../base/text/closest.ts';
 import { counted } from '../../base/values/units.ts';
-import type { ResolvedTemplate } from '../../kinds/stack.ts';
+import type { ResolvedTemplate } from '../../kinds/template/stack.ts';
 import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import {
   describeKind,

@@ -2,9 +2,9 @@
 import type { z } from 'zod';
 import type { Address } from '../../base/address.ts';
 import { closest } from '../../base/text/closest.ts';
-import type { ResolvedVm } from '../../kinds/stack.ts';
 import { vmFieldsSchema } from '../../kinds/vm/fields/index.ts';
 import { hiddenFieldOf } from '../../kinds/vm/fields/secrets.ts';
+import type { ResolvedVm } from '../../kinds/vm/stack.ts';
 import { type LocatedMap, type Path, positionsOf, walk } from '../located.ts';
 import type { Findings } from '../problems/findings.ts';
 import { parseTolerantly, pathOf, report } from '../problems/issues.ts';

@@ -1,6 +1,7 @@
 /** Shortcuts for tests: text in, stack or problems out. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
-import type { ResolvedStack, ResolvedVm } from '../../kinds/stack.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
+import type { ResolvedVm } from '../../kinds/vm/stack.ts';
 import { loadStack } from '../load.ts';
 import { type Resolution, resolveStack } from '../resolve.ts';
 import type { VariableInputs } from '../variables/values.ts';

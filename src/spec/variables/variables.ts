@@ -187,13 +187,13 @@ function typeMisfits(
   { type, of, sensitive }: VariableDeclaration,
 ): Misfit[] {
   const found = (node: Located) => (sensitive ? '' : `; it is ${describeKind(node)}`);
-  const one = (node: Located, wanted: string, what: string): Misfit[] => {
-    const known = SCALAR_TYPES[wanted];
+  const one = (node: Located, expected: string, what: string): Misfit[] => {
+    const known = SCALAR_TYPES[expected];
     if (node.kind === 'unknown') return [];
     if (!known)
       return node.kind === 'map' ? [] : [{ node, detail: `${what} must be a map of VM fields${found(node)}` }];
     if (node.kind === 'scalar' && known.fits(node.value)) return [];
-    const isBareNumber = wanted === 'string' && node.kind === 'scalar' && typeof node.value === 'number';
+    const isBareNumber = expected === 'string' && node.kind === 'scalar' && typeof node.value === 'number';
     const hint = isBareNumber ? 'Put the value into quotes.' : undefined;
     return [{ node, detail: `${what} must be ${known.expects}${found(node)}`, hint }];
   };

@@ -9,7 +9,7 @@ import { advice, command, type Hint, setting } from '../../../base/hint.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import { printDuration } from '../../../base/values/units.ts';
 import { isOutcomeUnknown } from '../../../pve/index.ts';
-import { isTaskLost, isTaskUnended } from '../../vm/actions/safety/tasks.ts';
+import { isTaskLost, isTaskUnended } from '../../safety/tasks.ts';
 import { type FileContext, type FilePlace, volidOf } from '../steps.ts';
 
 interface Transfer {

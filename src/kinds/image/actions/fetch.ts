@@ -6,7 +6,7 @@
 import { hasCode, ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
-import { follow } from '../../vm/actions/safety/tasks.ts';
+import { follow } from '../../safety/tasks.ts';
 import { type FileRecord, isSameFile } from '../record.ts';
 import {
   declaredChecksum,
@@ -87,10 +87,11 @@ async function send(
 ): Promise<'done' | 'again'> {
   const { node, storage } = input;
   const checksum = declaredChecksum(input);
-  // The name is free, so a file that appears under it from now on is ours.
-  if (before === 'absent') await context.learnFile(keyOf(input), begun(context, input));
   const sentAt = context.clock.now();
+  // Before the record: the next run looks for a task of ours only if it finds an intent.
   await context.intend({ ...placeOf(input), sentAt });
+  // The name is free, so a file that a task of ours puts there from now on is ours.
+  if (before === 'absent') await context.learnFile(keyOf(input), begun(context, input));
   soFar.sentAt = sentAt;
   context.progress(before === 'absent' ? 'download' : 'compare');
   const { signal, timeouts } = context;

@@ -6,7 +6,8 @@ import type { Instant } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { Attempts, RETRIES } from '../../../base/retry.ts';
 import { parseUpid, type TaskEntry, type Upid, type VolumeEntry } from '../../../pve/index.ts';
-import { patiently } from '../../vm/actions/safety/look.ts';
+import { patiently } from '../../safety/rounds.ts';
+import { ON_ITS_WAY_MS } from '../../safety/tasks.ts';
 import type { FileRecord } from '../record.ts';
 import { type FileContext, type FilePlace, keyOf, volidOf } from '../steps.ts';
 
@@ -62,6 +63,8 @@ export interface Transfer {
 /** Between our request and the start of its task, by two clocks. A later task counts as that of another client. */
 const SAME_MOMENT_MS = 3_000;
 
+const isWithin = (limitMs: number) => (afterMs: number) => isNotBefore(afterMs) && afterMs <= limitMs;
+
 /**
  * Downloads to this name by our token, running and ended, newest first. The id of their tasks is the file name, for every
  * storage. `sentAt`: when our request was sent; undefined if we sent none.
@@ -72,29 +75,29 @@ export async function downloadsTo(
   sentAt?: Instant,
 ): Promise<Transfer[]> {
   const tasks = await tokensTasks(context, node, 'download');
-  const isOurs = (afterMs: number) => isNotBefore(afterMs) && afterMs <= SAME_MOMENT_MS;
   return transfersOf(
     tasks.filter(({ id }) => id === file),
     sentAt,
-    isOurs,
+    isWithin(SAME_MOMENT_MS),
   );
 }
 
 /**
  * Uploads to this name by our token. Their tasks run on the node that received the request, which may differ from the target
  * node, begin when the last byte has arrived, and have no id: only their logs say what they copy. An ended one is looked at
- * only if it may be ours.
+ * only if it may be ours. `wholeAt`: when the last bytes of our upload were handed over, which the server may get as late
+ * as any request; undefined if they were not, so that no task is ours.
  */
 export async function importsTo(
   context: FileContext,
   { node, file }: FilePlace,
-  sentAt?: Instant,
+  wholeAt?: Instant,
 ): Promise<Transfer[]> {
   const tasks = new Map<string, TaskEntry>();
   for (const place of new Set(['localhost', node])) {
     for (const task of await tokensTasks(context, place, 'imgcopy')) tasks.set(task.upid, task);
   }
-  const transfers = transfersOf([...tasks.values()], sentAt, isNotBefore);
+  const transfers = transfersOf([...tasks.values()], wholeAt, isWithin(ON_ITS_WAY_MS));
   const found = transfers.filter(({ isOurs, status }) => isOurs || status === undefined);
   const ours: Transfer[] = [];
   for (const task of found) if (await copiesTo(context, task.upid, file)) ours.push(task);
@@ -164,6 +167,8 @@ function notListed(context: FileContext, place: FilePlace): ProxwrightError {
 export interface RoundsSoFar {
   /** When the last request of this step was sent. */
   sentAt?: Instant;
+  /** When the last bytes of its upload were handed over. */
+  wholeAt?: Instant | undefined;
   /** A request was sent and its outcome is unknown: a task of ours may be running. */
   mayBeUnderWay: boolean;
 }

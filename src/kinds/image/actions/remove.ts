@@ -6,8 +6,8 @@
 import { isFamily, ProxwrightError } from '../../../base/errors.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
-import { foreign } from '../../foreign.ts';
-import { follow, isTaskUnended } from '../../vm/actions/safety/tasks.ts';
+import { foreign } from '../../safety/foreign.ts';
+import { follow, isTaskUnended } from '../../safety/tasks.ts';
 import { isSameFile } from '../record.ts';
 import {
   type FileAction,

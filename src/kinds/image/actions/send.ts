@@ -4,9 +4,10 @@
  */
 
 import type { ReadyImage } from '../../../base/image-source.ts';
+import type { StreamBody } from '../../../base/transport.ts';
 import { upTo } from '../../../base/values/units.ts';
 import type { VolumeEntry } from '../../../pve/index.ts';
-import { follow } from '../../vm/actions/safety/tasks.ts';
+import { follow } from '../../safety/tasks.ts';
 import { type FileRecord, isSameFile } from '../record.ts';
 import {
   declaredChecksum,
@@ -136,6 +137,10 @@ async function send(
 ): Promise<void> {
   const { sha256, sizeBytes } = image;
   const { signal, timeouts } = context;
+  const sentAt = context.clock.now();
+  const intent = { ...placeOf(place), sentAt, sizeBytes, sha256 };
+  // Before the record: the next run looks for a task of ours only if it finds an intent.
+  await context.intend(intent);
   await context.learnFile(keyOf(place), {
     address: context.address,
     node: place.node,
@@ -146,20 +151,43 @@ async function send(
     sizeBytes,
     incomplete: true,
   });
-  const sentAt = context.clock.now();
-  await context.intend({ ...placeOf(place), sentAt, sizeBytes, sha256 });
   soFar.sentAt = sentAt;
+  soFar.wholeAt = undefined;
+  const bytes = announced(image, async () => {
+    const wholeAt = context.clock.now();
+    await context.intend({ ...intent, wholeAt });
+    soFar.wholeAt = wholeAt;
+  });
   const upid = await context.pve
     .node(place.node)
     .storage(place.storage)
     .upload(
-      { content: place.content, filename: place.file, bytes: image, checksum: { algorithm: 'sha256', value: sha256 } },
+      { content: place.content, filename: place.file, bytes, checksum: { algorithm: 'sha256', value: sha256 } },
       { signal, timeoutMs: timeouts.imageMs, onSent: uploadProgress(context, sizeBytes) },
     );
   await follow(context, upid, { what: 'copy into the storage', timeoutMs: timeouts.imageMs });
   const entry = await lookAfter(context, place);
   if (entry.size !== sizeBytes) throw differs(context, place, arrivedOtherwise(entry, sizeBytes));
   await recordFile(context, place, entry, { sha256, url, declared });
+}
+
+/**
+ * The same bytes; `isComplete` runs before the last of them are handed over. An upload starts its task with its last byte,
+ * so the task of an upload that never got there belongs to another client.
+ */
+function announced({ sizeBytes, open }: ReadyImage, isComplete: () => Promise<void>): StreamBody {
+  return {
+    sizeBytes,
+    async *open() {
+      let held: Uint8Array | undefined;
+      for await (const chunk of open()) {
+        if (held) yield held;
+        held = chunk;
+      }
+      await isComplete();
+      if (held) yield held;
+    },
+  };
 }
 
 /**
@@ -208,8 +236,8 @@ async function adopt(
 }
 
 /** Waits for a copy of an earlier run, or one whose answer was lost; the storage shows how it ended. True if one is ours. */
-async function awaitTasks(context: FileContext, place: FilePlace, { sentAt }: RoundsSoFar): Promise<boolean> {
-  const transfers = await importsTo(context, place, sentAt);
+async function awaitTasks(context: FileContext, place: FilePlace, { wholeAt }: RoundsSoFar): Promise<boolean> {
+  const transfers = await importsTo(context, place, wholeAt);
   await endOfTransfers(transfers, async ({ upid, isOurs }) => {
     const timeoutMs = context.timeouts.imageMs;
     try {

@@ -7,7 +7,7 @@ import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { upTo } from '../../../base/values/units.ts';
 import { isUpid, parseUpid } from '../../../pve/index.ts';
 import type { OpenAct } from '../../action.ts';
-import { follow, onItsWayMs } from '../../vm/actions/safety/tasks.ts';
+import { follow, onItsWayMs } from '../../safety/tasks.ts';
 import { type FileContext, type FilePlace, keyOf } from '../steps.ts';
 import { downloadsTo, endOfTransfers, importsTo, lookFor, recordFile, type Transfer } from './look.ts';
 
@@ -53,10 +53,10 @@ interface OwnTransfer {
 async function settleTransfers(context: FileContext, step: OpenAct, intent: Intent): Promise<OwnTransfer> {
   const list = () =>
     step.action === 'image.send'
-      ? importsTo(context, intent, intent.sentAt)
+      ? importsTo(context, intent, intent.wholeAt)
       : downloadsTo(context, intent, intent.sentAt);
   let transfers = await list();
-  const waitMs = onItsWayMs(context, intent.sentAt);
+  const waitMs = onItsWayMs(context, intent.wholeAt ?? intent.sentAt);
   // A download or removal shows only when it ends; until then the request may not have been executed.
   const isBegun = transfers.some(({ isOurs }) => isOurs);
   const isDone = isBegun || ((await lookFor(context, intent)) !== undefined) !== intent.erase;
@@ -90,6 +90,8 @@ async function waitForEnd(context: FileContext, { upid, isOurs }: Pick<Transfer,
 
 interface Intent extends FilePlace {
   readonly sentAt: number;
+  /** When the last bytes of an upload were handed over; undefined before, and in journals of version 0.1.0. */
+  readonly wholeAt: number | undefined;
   /** Of the file to upload. */
   readonly sizeBytes: number | undefined;
   /** The step removes the file. */
@@ -99,7 +101,9 @@ interface Intent extends FilePlace {
 /** The intent that the actions journal. */
 function intentOf(intent: unknown): Intent | undefined {
   if (typeof intent !== 'object' || intent === null) return undefined;
-  const { node, storage, content, file, sentAt, sizeBytes, erase } = intent as Readonly<Record<string, unknown>>; // checked below
+  const { node, storage, content, file, sentAt, wholeAt, sizeBytes, erase } = intent as Readonly<
+    Record<string, unknown>
+  >; // checked below
   if (typeof node !== 'string' || typeof storage !== 'string' || typeof file !== 'string') return undefined;
   if ((content !== 'import' && content !== 'iso') || typeof sentAt !== 'number') return undefined;
   return {
@@ -108,6 +112,7 @@ function intentOf(intent: unknown): Intent | undefined {
     content,
     file,
     sentAt,
+    wholeAt: typeof wholeAt === 'number' ? wholeAt : undefined,
     sizeBytes: typeof sizeBytes === 'number' ? sizeBytes : undefined,
     erase: erase === true,
   };

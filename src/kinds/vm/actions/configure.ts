@@ -7,7 +7,8 @@ import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/er
 import { exactText } from '../../../base/text/exact-text.ts';
 import { printByteSize } from '../../../base/values/units.ts';
 import { type FormParams, isConnectionLost, isOutcomeUnknown, printSize } from '../../../pve/index.ts';
-import type { Action, ActionContext } from '../../action.ts';
+import { patiently } from '../../safety/rounds.ts';
+import { isTaskUnended, runTask } from '../../safety/tasks.ts';
 import type { DesiredValue } from '../config/desired.ts';
 import { isDriveKey, parseDrive } from '../config/disks.ts';
 import { unpackDesired } from '../config/packed.ts';
@@ -18,11 +19,11 @@ import { vmName } from '../identity.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { withoutLineage } from '../ownership.ts';
 import type { ConfigureInput, ResizeInput, VerifyInput } from '../steps.ts';
+import type { VmAction, VmContext } from './context.ts';
 import { nameLeftSources } from './disks/move-disk.ts';
-import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look, patiently } from './safety/look.ts';
-import { isTaskUnended, runTask } from './safety/tasks.ts';
+import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look } from './safety/look.ts';
 
-export const configure: Action<ConfigureInput> = async (context, input) => {
+export const configure: VmAction<ConfigureInput> = async (context, input) => {
   // A secret is sent once: its value cannot be read back, so nothing shows whether it still has to be sent.
   const secrets = new Set(input.secrets ?? []);
   let attempt: Attempt | undefined;
@@ -46,14 +47,14 @@ interface Attempt {
 }
 
 /** The desired values of a step, completed with what is now known about the VM. */
-export function desiredValuesOf(context: ActionContext, desired: ConfigureInput['desired']): DesiredValue[] {
+export function desiredValuesOf(context: VmContext, desired: ConfigureInput['desired']): DesiredValue[] {
   const { vmid, uuid, nonce, seed } = knownVm(context);
   const { stack, lineage, address } = context;
   const known = { stack, lineage, address, vmid, uuid, nonce, seedVolume: seed?.volid };
   return unpackDesired(desired, { ...known, secret: (key) => context.secret(key) });
 }
 
-async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, attempt: Attempt): Promise<void> {
+async function send(context: VmContext, vm: VmObserved, write: ConfigWrite, attempt: Attempt): Promise<void> {
   const keys = [...Object.keys(write.set), ...write.delete];
   for (const key of keys) attempt.keys.add(key);
   const { node, vmid } = vm;
@@ -93,7 +94,7 @@ async function send(context: ActionContext, vm: VmObserved, write: ConfigWrite, 
 }
 
 /** The error to throw. Where the failure is certain, nothing of the write stays pending. */
-async function afterFailure(context: ActionContext, attempt: Attempt, error: unknown): Promise<unknown> {
+async function afterFailure(context: VmContext, attempt: Attempt, error: unknown): Promise<unknown> {
   forgetObserved(context);
   if (isCanceled(error)) return error;
   // If the outcome is unknown, the next read decides: pending values may be desired, and a running task still works on
@@ -106,7 +107,7 @@ async function afterFailure(context: ActionContext, attempt: Attempt, error: unk
 }
 
 /** A lock on the VM stops a write before it changes anything; a lock on a storage may stop it halfway. */
-async function isHalfDone(context: ActionContext, { before, keys }: Attempt): Promise<boolean> {
+async function isHalfDone(context: VmContext, { before, keys }: Attempt): Promise<boolean> {
   const now = await look(context);
   return now.digest !== before.digest && [...keys].some((key) => now.pending.has(key) || now.pendingDeletes.has(key));
 }
@@ -115,7 +116,7 @@ async function isHalfDone(context: ActionContext, { before, keys }: Attempt): Pr
  * Reverts what a failed write left behind. Proxmox saves keys one by one, so some of ours may be pending and would take
  * effect with the next change by any client. Volumes made for them are removed. Returns sentences for the error.
  */
-async function revertOurs(context: ActionContext, before: VmObserved, keys: readonly string[]): Promise<string> {
+async function revertOurs(context: VmContext, before: VmObserved, keys: readonly string[]): Promise<string> {
   try {
     const reverted = await takeBack(context, before, keys);
     return reverted.length === 0 ? '' : `The pending changes it left were taken back: ${reverted.join(', ')}.`;
@@ -126,7 +127,7 @@ async function revertOurs(context: ActionContext, before: VmObserved, keys: read
   }
 }
 
-async function takeBack(context: ActionContext, before: VmObserved, keys: readonly string[]): Promise<string[]> {
+async function takeBack(context: VmContext, before: VmObserved, keys: readonly string[]): Promise<string[]> {
   const reverted = new Set<string>();
   const volumes = new Set<string>();
   await inRounds(context, 'revert', async () => {
@@ -168,7 +169,7 @@ function isListed(before: VmObserved, volume: string): boolean {
   );
 }
 
-export const resizeDisk: Action<ResizeInput> = (context, { slot, sizeBytes }) =>
+export const resizeDisk: VmAction<ResizeInput> = (context, { slot, sizeBytes }) =>
   inRounds(context, `resize ${slot} of`, async () => {
     const vm = await lastLook(context);
     const text = vm.pending.get(slot) ?? vm.current.get(slot);
@@ -198,7 +199,7 @@ export const resizeDisk: Action<ResizeInput> = (context, { slot, sizeBytes }) =>
     return 'done';
   });
 
-export const verifyVm: Action<VerifyInput> = async (context, { desired, applied, finishes }) => {
+export const verifyVm: VmAction<VerifyInput> = async (context, { desired, applied, finishes }) => {
   context.progress('verify');
   const vm = await patiently(context, () => look(context));
   const desiredValues = desiredValuesOf(context, desired);

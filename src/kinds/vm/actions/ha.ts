@@ -1,15 +1,15 @@
 /** `vm.ha`: makes the VM a resource of the HA manager as the file says, or removes the resource. */
 import { hasCode } from '../../../base/errors.ts';
 import type { HaResource } from '../../../pve/index.ts';
-import type { Action, ActionContext } from '../../action.ts';
 import type { HaFields } from '../fields/ha.ts';
 import { appliedHa, haChanges, isHaPath } from '../ha.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import type { HaInput } from '../steps.ts';
+import type { VmAction, VmContext } from './context.ts';
 import { inRounds, knownVm, look, sendToOurs } from './safety/look.ts';
 
-export const manageHa: Action<HaInput> = (context, { ha }) =>
+export const manageHa: VmAction<HaInput> = (context, { ha }) =>
   inRounds(context, 'ha', async () => {
     const vm = await look(context);
     const observed = await findResource(context, vm.vmid);
@@ -23,7 +23,7 @@ export const manageHa: Action<HaInput> = (context, { ha }) =>
   });
 
 /** Before a VM of ours is destroyed: otherwise the HA manager would start it again. */
-export async function releaseFromHa(context: ActionContext, vm: VmObserved): Promise<void> {
+export async function releaseFromHa(context: VmContext, vm: VmObserved): Promise<void> {
   const isOurs = Object.entries(knownVm(context).lastApplied).some(
     ([path, value]) => isHaPath(path) && value !== false,
   );
@@ -37,13 +37,13 @@ export async function releaseFromHa(context: ActionContext, vm: VmObserved): Pro
   await record(context, undefined);
 }
 
-async function record(context: ActionContext, ha: HaFields | undefined): Promise<void> {
+async function record(context: VmContext, ha: HaFields | undefined): Promise<void> {
   const others = Object.entries(knownVm(context).lastApplied).filter(([path]) => !isHaPath(path));
   await context.learn({ lastApplied: { ...Object.fromEntries(others), ...appliedHa(ha) } });
 }
 
 async function bringAbout(
-  context: ActionContext,
+  context: VmContext,
   vm: VmObserved,
   desired: HaFields,
   observed: HaResource | 'unknown' | undefined,
@@ -68,7 +68,7 @@ async function bringAbout(
 }
 
 /** Another client may have created the resource first, or it exists and the token may not see it. */
-async function create(context: ActionContext, vm: VmObserved, desired: Exclude<HaFields, false>): Promise<void> {
+async function create(context: VmContext, vm: VmObserved, desired: Exclude<HaFields, false>): Promise<void> {
   const { ha } = context.pve.cluster;
   const { vmid } = vm;
   const params = haChanges(desired, undefined);
@@ -80,7 +80,7 @@ async function create(context: ActionContext, vm: VmObserved, desired: Exclude<H
   }
 }
 
-async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
+async function remove(context: VmContext, vm: VmObserved): Promise<void> {
   try {
     await sendToOurs(context, vm, (options) => context.pve.cluster.ha.delete(vm.vmid, options));
   } catch (error) {
@@ -88,7 +88,7 @@ async function remove(context: ActionContext, vm: VmObserved): Promise<void> {
   }
 }
 
-async function findResource(context: ActionContext, vmid: number): Promise<HaResource | 'unknown' | undefined> {
+async function findResource(context: VmContext, vmid: number): Promise<HaResource | 'unknown' | undefined> {
   try {
     const resources = await context.pve.cluster.ha.list({ signal: context.signal });
     return resources.find(({ sid }) => sid === `vm:${vmid}`);

@@ -8,15 +8,15 @@ import type { ProgramEnd } from '../../../base/processes.ts';
 import { visibleText } from '../../../base/text/safe-text.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import { printDuration, upTo } from '../../../base/values/units.ts';
-import type { Action, ActionContext } from '../../action.ts';
 import type { HookStatus } from '../../outage.ts';
 import { type HookName, hookNamesIn, withHookValues } from '../fields/lifecycle/hooks.ts';
 import { managedNic } from '../ready/checks.ts';
 import type { HookInput } from '../steps.ts';
+import type { VmAction, VmContext } from './context.ts';
 import { besideReplaced } from './life/replaced.ts';
 import { knownVm } from './safety/look.ts';
 
-export const runHook: Action<HookInput> = async (context, input) => {
+export const runHook: VmAction<HookInput> = async (context, input) => {
   const { moment, group, timeoutMs } = input;
   const record = (status: HookStatus, output?: string) => context.hook({ moment, group, status, output });
   if (input.countsAsDone) return record('done', 'It counts as done, because you said so.');
@@ -53,14 +53,14 @@ export const runHook: Action<HookInput> = async (context, input) => {
 
 type Values = Readonly<Record<HookName, string | undefined>>;
 
-function valuesOf(context: ActionContext, { group, nics }: HookInput): Omit<Values, 'resource'> {
+function valuesOf(context: VmContext, { group, nics }: HookInput): Omit<Values, 'resource'> {
   const { name, vmid, node, macs, addresses } = knownVm(context);
   const [address] = addresses[managedNic({ nics }, Object.keys(macs)) ?? ''] ?? [];
   return { name, address, vmid: String(vmid), node, group: group.replace(/^vm\./, '') };
 }
 
 /** Refused before it starts if it needs an unknown value: an argument with a gap could mean something else. */
-function commandOf(context: ActionContext, { moment, run }: HookInput, values: Values): string[] {
+function commandOf(context: VmContext, { moment, run }: HookInput, values: Values): string[] {
   const missing = [...hookNamesIn(run)].filter((name) => values[name] === undefined);
   if (missing.length === 0) return run.map((argument) => withHookValues(argument, (name) => values[name]));
   throw new ProxwrightError({
@@ -71,7 +71,7 @@ function commandOf(context: ActionContext, { moment, run }: HookInput, values: V
   });
 }
 
-function environmentOf(context: ActionContext, { moment, change }: HookInput, values: Values): Record<string, string> {
+function environmentOf(context: VmContext, { moment, change }: HookInput, values: Values): Record<string, string> {
   const own = Object.entries(values).flatMap(([name, value]) =>
     value === undefined ? [] : [[`PROXWRIGHT_VM_${name.toUpperCase()}`, value] as const],
   );
@@ -84,7 +84,7 @@ function environmentOf(context: ActionContext, { moment, change }: HookInput, va
 }
 
 function failed(
-  context: ActionContext,
+  context: VmContext,
   { moment, timeoutMs }: HookInput,
   run: readonly string[],
   end: ProgramEnd,

@@ -1,11 +1,14 @@
 /** The actions of a VM, by name: what each does, how it is settled after an interrupted run, and what it occupies. */
+
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { advice, command, setting } from '../../../base/hint.ts';
+import { advice, setting } from '../../../base/hint.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import type { ActionDefinition, Occupancy } from '../../action.ts';
 import { describeMove } from '../plan/disk-moves.ts';
 import type { CloneInput, HookInput, VmActionName, VmInputs } from '../steps.ts';
 import { configure, resizeDisk, verifyVm } from './configure.ts';
+import type { VmContext } from './context.ts';
 import { besideHolder, giveDisk, holdDisks, takeDisk, unhold } from './disks/kept-disks.ts';
 import { moveDisk } from './disks/move-disk.ts';
 import { removeSeeds, sendSeed } from './disks/seed.ts';
@@ -20,7 +23,7 @@ import { awaitReady, restartVm, startVm, stopVm } from './power.ts';
 import { settleChange, settleHandOver, settleMaking } from './settle.ts';
 import { deleteSnapshot, rollBack, takeSnapshot } from './snapshot.ts';
 
-export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name]> } = {
+export const VM_ACTIONS: { readonly [Name in VmActionName]: ActionDefinition<VmInputs[Name], VmContext> } = {
   'vm.take-from': { label: 'prepare', run: takeFrom },
   'vm.forget': { label: 'prepare', run: forgetVm },
   'vm.set-aside': { label: 'prepare', run: setAside },
@@ -123,7 +126,7 @@ function undecidedHook({ moment, endUnknown }: HookInput, address: Address): Pro
     code: 'HOOK_UNKNOWN',
     where: { address, field: `hooks.${moment}` },
     detail: `An earlier run started the hook ${moment} of ${address} and ended before the hook did. Whether it is done, or still running, is not known. Nothing was changed.`,
-    hint: advice`Look at what it did. To run it again: ${command('apply', '--hook-again', address)}. If it is done: ${command('apply', '--hook-done', address)}. If it may always run twice, write ${setting(`hooks.${moment}.repeatable`, true)}.`,
+    hint: advice`Look at what it did. Then repeat the command with --hook-again ${shellWord(address)} to run the hook again, or with --hook-done ${shellWord(address)} if it is done. If it may always run twice, write ${setting(`hooks.${moment}.repeatable`, true)}.`,
   });
 }
 

@@ -3,7 +3,7 @@ import { vmAddress } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { VirtualClock } from '../../../base/virtual-clock.ts';
 import { printUpid, toNodeName } from '../../../pve/wire/index.ts';
-import type { ActionContext } from '../../action.ts';
+import type { VmContext } from './context.ts';
 import { migrateVm } from './migrate.ts';
 
 const UUID = '5e0c4a77-7886-477f-ad9d-000000000101';
@@ -61,7 +61,7 @@ function highlyAvailable({ movesAfterMs }: { readonly movesAfterMs: number }) {
     attach: async () => {},
     progress: () => {},
     whileBusy: (_: string, work: () => Promise<unknown>) => work(),
-  } as unknown as ActionContext; // what a migration uses of it
+  } as unknown as VmContext; // what a migration uses of it
   const run = () => clock.run(() => migrateVm(context, { target: 'pve2' }));
   return { clock, run, sent: () => sent, node: () => node };
 }

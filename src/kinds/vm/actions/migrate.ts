@@ -3,16 +3,17 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import { printDuration, upTo } from '../../../base/values/units.ts';
-import type { Action, ActionContext } from '../../action.ts';
+import { patiently } from '../../safety/rounds.ts';
+import { runTask } from '../../safety/tasks.ts';
 import { vmName } from '../identity.ts';
 import type { MigrateInput } from '../steps.ts';
+import type { VmAction, VmContext } from './context.ts';
 import { isOnlyFiled, isRunning } from './power.ts';
-import { forgetObserved, inRounds, look, patiently, sendToOurs } from './safety/look.ts';
-import { runTask } from './safety/tasks.ts';
+import { forgetObserved, inRounds, look, sendToOurs } from './safety/look.ts';
 
 const HA_POLL_MS = 2_000;
 
-export const migrateVm: Action<MigrateInput> = (context, { target, storage, because }) =>
+export const migrateVm: VmAction<MigrateInput> = (context, { target, storage, because }) =>
   inRounds(context, `migrate to ${target}`, async () => {
     // The read finds the VM on any node, and records the node.
     const vm = await look(context);
@@ -43,7 +44,7 @@ export const migrateVm: Action<MigrateInput> = (context, { target, storage, beca
     return 'again';
   });
 
-async function untilThere(context: ActionContext, target: string): Promise<void> {
+async function untilThere(context: VmContext, target: string): Promise<void> {
   const { clock, signal, timeouts } = context;
   const deadline = clock.ticks() + timeouts.cloneMs;
   context.progress(upTo(`waiting for the HA manager: migrate to ${target}`, timeouts.cloneMs));

@@ -8,23 +8,15 @@ import { advice, setting } from '../../../base/hint.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import { printDuration, upTo } from '../../../base/values/units.ts';
 import { parseUpid, type TaskResult, type Upid } from '../../../pve/index.ts';
-import type { Action, ActionContext } from '../../action.ts';
+import { patiently } from '../../safety/rounds.ts';
+import { follow, runningTasks, runTask } from '../../safety/tasks.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
 import { readyTarget } from '../ready/checks.ts';
 import { waitUntilReady } from '../ready/wait.ts';
 import type { ReadyInput, RestartInput, StartInput, StopInput } from '../steps.ts';
-import {
-  changeEnded,
-  forgetObserved,
-  inRounds,
-  knownVm,
-  lastLook,
-  look,
-  patiently,
-  sendToOurs,
-} from './safety/look.ts';
-import { follow, runningTasks, runTask } from './safety/tasks.ts';
+import type { VmAction, VmContext } from './context.ts';
+import { changeEnded, forgetObserved, inRounds, knownVm, lastLook, look, sendToOurs } from './safety/look.ts';
 
 /** Proxmox itself may add to a shutdown: it waits for the lock and pings the agent. */
 const SHUTDOWN_MARGIN_MS = 30_000;
@@ -35,7 +27,7 @@ const SIGN_MS = 400;
 const RECENT_MS = 250;
 
 /** Succeeds if the VM is already running. Refuses to start a VM that was never read back and compared. */
-export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = false }) => {
+export const startVm: VmAction<StartInput> = async (context, { mayBeUnderWay = false }) => {
   const { phase } = knownVm(context);
   invariant(phase === 'complete', `${context.address} has not been read back and compared, so it must not be started.`);
   await inRounds(context, 'start', async () => {
@@ -66,14 +58,14 @@ export const startVm: Action<StartInput> = async (context, { mayBeUnderWay = fal
 };
 
 /** Guests of one template on one node take equally long to boot, first boots and later ones counted apart. */
-function bootLikeness(context: ActionContext): string | undefined {
+function bootLikeness(context: VmContext): string | undefined {
   const { node, source, addresses } = knownVm(context);
   const isFirst = Object.keys(addresses).length === 0;
   return source && `${node} ${source.vmid} ${isFirst ? 'first' : 'later'}`;
 }
 
 /** An earlier run may have left a start task running, for example when its login expired; a second one would fail. */
-async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObserved): Promise<void> {
+async function awaitEarlierStart(context: VmContext, { node, vmid }: VmObserved): Promise<void> {
   for (const upid of await runningTasks(context, { node, id: vmid, type: 'qmstart' })) {
     try {
       await follow(context, upid, { what: 'the start of an earlier run', timeoutMs: context.timeouts.startMs });
@@ -84,7 +76,7 @@ async function awaitEarlierStart(context: ActionContext, { node, vmid }: VmObser
   }
 }
 
-export const stopVm: Action<StopInput> = async (context, { how, asDeclared, forNow }) => {
+export const stopVm: VmAction<StopInput> = async (context, { how, asDeclared, forNow }) => {
   if (forNow) {
     const { power: _, ...lastApplied } = knownVm(context).lastApplied;
     await context.learn({ lastApplied });
@@ -101,7 +93,7 @@ export const stopVm: Action<StopInput> = async (context, { how, asDeclared, forN
 };
 
 /** Shuts the VM down and starts it, so that pending changes take effect. A VM that does not shut down is left running. */
-export const restartVm: Action<RestartInput> = async (context, { reasons }) => {
+export const restartVm: VmAction<RestartInput> = async (context, { reasons }) => {
   const vm = await patiently(context, () => look(context));
   if (!(await patiently(context, () => isRunning(context, vm)))) {
     context.log.log('debug', `${context.address}: is stopped, so there is nothing to restart`, { vmid: vm.vmid });
@@ -121,12 +113,12 @@ export const restartVm: Action<RestartInput> = async (context, { reasons }) => {
   });
 };
 
-export async function isRunning(context: ActionContext, { node, vmid }: VmObserved): Promise<boolean> {
+export async function isRunning(context: VmContext, { node, vmid }: VmObserved): Promise<boolean> {
   const { status } = await context.pve.node(node).vm(vmid).status.current({ signal: context.signal });
   return status === 'running';
 }
 
-export async function switchOff(context: ActionContext, vm: VmObserved, how: StopInput['how']): Promise<void> {
+export async function switchOff(context: VmContext, vm: VmObserved, how: StopInput['how']): Promise<void> {
   const { node, vmid } = vm;
   const { shutdownMs } = context.timeouts;
   const { status } = context.pve.node(node).vm(vmid);
@@ -162,7 +154,7 @@ interface PowerRequest {
   readonly send: () => Promise<Upid>;
 }
 
-async function powerTask(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {
+async function powerTask(context: VmContext, vm: VmObserved, request: PowerRequest): Promise<void> {
   const result = await runTask(context, { ...request, node: vm.node, vmid: vm.vmid });
   if (isOnlyFiled(result)) await untilPower(context, vm, request);
 }
@@ -172,7 +164,7 @@ export function isOnlyFiled(result: TaskResult | undefined): boolean {
   return result !== undefined && parseUpid(result.upid)?.type.startsWith('ha') === true;
 }
 
-async function untilPower(context: ActionContext, vm: VmObserved, request: PowerRequest): Promise<void> {
+async function untilPower(context: VmContext, vm: VmObserved, request: PowerRequest): Promise<void> {
   const deadline = context.clock.ticks() + request.timeoutMs;
   context.progress(upTo(`waiting for the HA manager: ${request.what}`, request.timeoutMs));
   while ((await isRunning(context, vm)) !== (request.reached === 'running')) {
@@ -188,7 +180,7 @@ async function untilPower(context: ActionContext, vm: VmObserved, request: Power
   }
 }
 
-function stubborn(context: ActionContext, vm: VmObserved, error: ProxwrightError): ProxwrightError {
+function stubborn(context: VmContext, vm: VmObserved, error: ProxwrightError): ProxwrightError {
   return error.with({
     detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and is still running.\n${error.diagnostic.detail}`,
     where: { address: context.address },
@@ -196,7 +188,7 @@ function stubborn(context: ActionContext, vm: VmObserved, error: ProxwrightError
   });
 }
 
-export const awaitReady: Action<ReadyInput> = async (context, { checks, nics }) => {
+export const awaitReady: VmAction<ReadyInput> = async (context, { checks, nics }) => {
   const vm = knownVm(context);
   const target = readyTarget(context.address, { nics }, vm);
   const { addresses } = await waitUntilReady(context, target, checks);

@@ -7,17 +7,18 @@ import type { Instant } from '../../../base/clock.ts';
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { upTo } from '../../../base/values/units.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
-import type { ActionContext, OpenAct, Settled } from '../../action.ts';
+import type { OpenAct, Settled } from '../../action.ts';
+import { follow, onItsWayMs, runningTasks } from '../../safety/tasks.ts';
 import type { VmObserved } from '../observed.ts';
+import type { VmContext } from './context.ts';
 import { removeAllSeeds } from './disks/seed.ts';
 import { recordMade } from './life/make.ts';
 import { isRunning } from './power.ts';
 import { lookIfThere } from './safety/look.ts';
 import { settledOccupant } from './safety/occupant.ts';
-import { follow, onItsWayMs, runningTasks } from './safety/tasks.ts';
 
 /** For a step that created a VM. */
-export async function settleMaking(context: ActionContext, open: OpenAct): Promise<Settled> {
+export async function settleMaking(context: VmContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
     return settleCreation(context, open.upid === undefined ? sentAtOf(open.intent) : undefined);
@@ -25,7 +26,7 @@ export async function settleMaking(context: ActionContext, open: OpenAct): Promi
 }
 
 /** For a step that changed an existing VM. */
-export async function settleChange(context: ActionContext, open: OpenAct): Promise<Settled> {
+export async function settleChange(context: VmContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     // A move may take longer than any other task.
     const { cloneMs, diskMoveMs } = context.timeouts;
@@ -46,7 +47,7 @@ export async function settleChange(context: ActionContext, open: OpenAct): Promi
 }
 
 /** For a step that hands a disk from one VM to another. The next plan reads which of them has it. */
-export async function settleHandOver(context: ActionContext, open: OpenAct): Promise<Settled> {
+export async function settleHandOver(context: VmContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
     const { task, node } = (open.intent ?? {}) as { readonly task?: string; readonly node?: string }; // as the step wrote it
@@ -67,11 +68,7 @@ export async function settleHandOver(context: ActionContext, open: OpenAct): Pro
  * The VM once no request of the dead run can arrive any more: a DELETE or a stop that is still on its way would hit whatever
  * the next steps make of this id. One that carries a digest needs no wait; Proxmox refuses it after the next change.
  */
-async function afterLastRequest(
-  context: ActionContext,
-  open: OpenAct,
-  timeoutMs: number,
-): Promise<VmObserved | undefined> {
+async function afterLastRequest(context: VmContext, open: OpenAct, timeoutMs: number): Promise<VmObserved | undefined> {
   const found = await waitForOwnTasks(context, timeoutMs);
   const vm = await lookIfThere(context);
   const sentAt = open.upid === undefined && found === 0 ? sentAtOf(open.intent) : undefined;
@@ -84,7 +81,7 @@ async function afterLastRequest(
 }
 
 /** A lock that only root can remove stops this VM, whose next step reports it again, but not other VMs. */
-async function orLeftLocked(context: ActionContext, settle: () => Promise<Settled>): Promise<Settled> {
+async function orLeftLocked(context: VmContext, settle: () => Promise<Settled>): Promise<Settled> {
   try {
     return await settle();
   } catch (error) {
@@ -94,7 +91,7 @@ async function orLeftLocked(context: ActionContext, settle: () => Promise<Settle
   }
 }
 
-async function nothingLeft(context: ActionContext): Promise<Settled> {
+async function nothingLeft(context: VmContext): Promise<Settled> {
   await context.forget();
   return { outcome: 'nothing' };
 }
@@ -103,7 +100,7 @@ async function nothingLeft(context: ActionContext): Promise<Settled> {
  * For a VM that a run was creating, whether or not its step is still open: the record was written before the request
  * and holds everything needed.
  */
-export async function settleCreation(context: ActionContext, sentAt?: Instant): Promise<Settled> {
+export async function settleCreation(context: VmContext, sentAt?: Instant): Promise<Settled> {
   const recorded = context.recorded();
   if (recorded?.uuid !== undefined) {
     if (recorded.phase === 'creating') await context.learn({ phase: 'incomplete' });
@@ -131,13 +128,13 @@ function sentAtOf(intent: unknown): Instant | undefined {
 }
 
 /** A request may have been sent before its task id reached the journal. Returns how many tasks there were. */
-async function waitForOwnTasks(context: ActionContext, timeoutMs: number): Promise<number> {
+async function waitForOwnTasks(context: VmContext, timeoutMs: number): Promise<number> {
   const recorded = context.recorded();
   return recorded ? waitForTasks(context, { node: recorded.node, id: recorded.vmid }, timeoutMs) : 0;
 }
 
 async function waitForTasks(
-  context: ActionContext,
+  context: VmContext,
   filter: Parameters<typeof runningTasks>[1],
   timeoutMs: number,
 ): Promise<number> {
@@ -147,7 +144,7 @@ async function waitForTasks(
 }
 
 /** The VM shows how it ended; only a task that has not ended is an error. */
-async function waitForEnd(context: ActionContext, upid: Upid, timeoutMs = context.timeouts.cloneMs): Promise<void> {
+async function waitForEnd(context: VmContext, upid: Upid, timeoutMs = context.timeouts.cloneMs): Promise<void> {
   try {
     await follow(context, upid, { what: 'the task of an earlier run', timeoutMs, withProgress: true });
   } catch (error) {

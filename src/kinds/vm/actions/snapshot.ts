@@ -5,7 +5,8 @@
  */
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
-import type { Action, ActionContext } from '../../action.ts';
+import { patiently } from '../../safety/rounds.ts';
+import { runTask } from '../../safety/tasks.ts';
 import { isSecretPath } from '../fields/secrets.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
@@ -18,10 +19,10 @@ import {
   snapshotsIn,
 } from '../snapshot/snapshots.ts';
 import type { DeleteSnapshotInput, RollbackInput, SnapshotInput } from '../steps.ts';
-import { forgetObserved, inRounds, knownVm, look, patiently, sendToOurs } from './safety/look.ts';
-import { runTask } from './safety/tasks.ts';
+import type { VmAction, VmContext } from './context.ts';
+import { forgetObserved, inRounds, knownVm, look, sendToOurs } from './safety/look.ts';
 
-export const takeSnapshot: Action<SnapshotInput> = (context, input) => {
+export const takeSnapshot: VmAction<SnapshotInput> = (context, input) => {
   const { memory, description } = input;
   const name = input.name ?? automaticName(context.runId);
   return inRounds(context, `snapshot ${name} of`, async () => {
@@ -58,7 +59,7 @@ export const takeSnapshot: Action<SnapshotInput> = (context, input) => {
   });
 };
 
-export const deleteSnapshot: Action<DeleteSnapshotInput> = (context, { name, onlyAutomatic }) =>
+export const deleteSnapshot: VmAction<DeleteSnapshotInput> = (context, { name, onlyAutomatic }) =>
   inRounds(context, `delete snapshot ${name} of`, async () => {
     const vm = await look(context);
     const existing = await find(context, vm, name);
@@ -85,7 +86,7 @@ export const deleteSnapshot: Action<DeleteSnapshotInput> = (context, { name, onl
   });
 
 /** Afterwards the VM is off, unless the snapshot holds its memory. A later step starts it again if needed. */
-export const rollBack: Action<RollbackInput> = async (context, { name, startsAgain }) => {
+export const rollBack: VmAction<RollbackInput> = async (context, { name, startsAgain }) => {
   await inRounds(context, `roll back to ${name}:`, async () => {
     const vm = await look(context);
     const existing = await find(context, vm, name);
@@ -123,7 +124,7 @@ export const rollBack: Action<RollbackInput> = async (context, { name, startsAga
 };
 
 /** Every configuration is compared before a VM is started: here with the one in the snapshot. */
-async function compare(context: ActionContext, vm: VmObserved, name: string): Promise<void> {
+async function compare(context: VmContext, vm: VmObserved, name: string): Promise<void> {
   const { config } = context.pve.node(vm.node).vm(vm.vmid);
   const { signal } = context;
   const [now, then] = await patiently(context, () =>
@@ -143,19 +144,19 @@ async function compare(context: ActionContext, vm: VmObserved, name: string): Pr
  * What a rollback makes unknown: which secrets the VM has, because none can be read back, and, if it is started again,
  * whether it runs. If these stayed recorded, they would count as done.
  */
-function forgotten(context: ActionContext, startsAgain: boolean | undefined) {
+function forgotten(context: VmContext, startsAgain: boolean | undefined) {
   const isKnown = (path: string) => !isSecretPath(path) && !(startsAgain && path === 'power');
   const applied = Object.entries(knownVm(context).lastApplied).filter(([path]) => isKnown(path));
   return { lastApplied: Object.fromEntries(applied) };
 }
 
-async function find(context: ActionContext, { node, vmid }: VmObserved, name: string): Promise<Snapshot | undefined> {
+async function find(context: VmContext, { node, vmid }: VmObserved, name: string): Promise<Snapshot | undefined> {
   const entries = await context.pve.node(node).vm(vmid).snapshots.list({ signal: context.signal });
   return snapshotsIn(entries).find((each) => each.name === name);
 }
 
 /** While the VM is locked, a task may still finish the snapshot, so this waits. */
-function halfTaken(context: ActionContext, vm: VmObserved, { name, state }: Snapshot): ProxwrightError {
+function halfTaken(context: VmContext, vm: VmObserved, { name, state }: Snapshot): ProxwrightError {
   const where = { address: context.address };
   if (vm.lock !== undefined) {
     return new ProxwrightError({ code: 'GUEST_LOCKED', where, detail: `VM is locked (${vm.lock}).` });
@@ -168,7 +169,7 @@ function halfTaken(context: ActionContext, vm: VmObserved, { name, state }: Snap
   });
 }
 
-function noSnapshot(context: ActionContext, vm: VmObserved, name: string): ProxwrightError {
+function noSnapshot(context: VmContext, vm: VmObserved, name: string): ProxwrightError {
   return new ProxwrightError({
     code: 'NOT_FOUND',
     where: { address: context.address },

@@ -92,6 +92,26 @@ export function isChosen(guest: Guest, { pools, tags, nodes, names, ids, either 
   );
 }
 
+/** Whatever a choice names and no guest has, as sentences: most likely a typing error. */
+export function unmatched(guests: readonly Guest[], { pools, tags, nodes, names, ids }: Choice): readonly string[] {
+  const none = (is: (guest: Guest) => boolean) => !guests.some(is);
+  return [
+    ...pools.filter((pool) => none((guest) => guest.pool === pool)).map((pool) => `No VM is in the pool "${pool}".`),
+    ...tags
+      .filter((tag) => none((guest) => guest.tags.includes(tag.toLowerCase())))
+      .map((tag) => `No VM has the tag "${tag}".`),
+    ...nodes.filter((node) => none((guest) => guest.node === node)).map((node) => `No VM is on the node "${node}".`),
+    ...names
+      .filter((pattern) => none(({ name }) => globOf(pattern).test(name)))
+      .map((pattern) => `No VM has a name like "${pattern}". Upper and lower case count.`),
+    ...ids
+      .filter(([first, last]) => none(({ vmid }) => first <= vmid && vmid <= last))
+      .map(([first, last]) =>
+        first === last ? `No VM has the id ${first}.` : `No VM has an id from ${first} to ${last}.`,
+      ),
+  ];
+}
+
 function globOf(pattern: string): RegExp {
   const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`);

@@ -105,20 +105,42 @@ function remarks(members: readonly FoundVm[]): string {
     .join('');
 }
 
+/** As `terraform fmt` writes it: the values of lines that follow one another are aligned, and longer ones are not. */
 function attributes(tree: Tree, depth: number): string {
   const indent = '  '.repeat(depth);
-  const width = Math.max(0, ...Object.keys(tree).map((key) => attributeName(key).length));
-  return Object.entries(tree)
-    .map(([key, value]) => `${indent}${attributeName(key).padEnd(width)} = ${literal(value, depth)}\n`)
-    .join('');
+  const lines = Object.entries(tree).map(([key, value]) => [attributeName(key), literal(value, depth)] as const);
+  const isLong = (index: number) => lines[index]?.[1].includes('\n') ?? true;
+  const widths = lines.map(([name]) => name.length);
+  for (let start = 0; start < lines.length; start += 1) {
+    if (isLong(start)) continue;
+    let end = start;
+    while (!isLong(end)) end += 1;
+    widths.fill(Math.max(...widths.slice(start, end)), start, end);
+    start = end;
+  }
+  return lines.map(([name, text], index) => `${indent}${name.padEnd(widths[index] ?? 0)} = ${text}\n`).join('');
 }
 
 const attributeName = (key: string) => (/^[A-Za-z_][A-Za-z0-9_-]*$/.test(key) ? key : JSON.stringify(key));
+
+/** A longer object has a line for each of its attributes. */
+const SHORT = 90;
+
+/** Undefined: an object inside of it would be hard to read on the same line. */
+function inline(tree: Tree): string | undefined {
+  const isFlat = Object.values(tree).every(
+    (each) => typeof each !== 'object' || each === null || Array.isArray(each) || each instanceof Expression,
+  );
+  const values = Object.entries(tree).map(([key, value]) => `${attributeName(key)} = ${literal(value, 0)}`);
+  return isFlat ? `{ ${values.join(', ')} }` : undefined;
+}
 
 function literal(value: unknown, depth: number): string {
   if (value instanceof Expression) return value.text;
   if (Array.isArray(value)) return `[${value.map((each) => literal(each, depth)).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {
+    const short = inline(value as Tree);
+    if (short !== undefined && short.length + 2 * depth <= SHORT) return short;
     return `{\n${attributes(value as Tree, depth + 1)}${'  '.repeat(depth)}}`; // a branch of the tree
   }
   return typeof value === 'string'

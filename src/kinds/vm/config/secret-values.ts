@@ -1,9 +1,10 @@
 /** Secret values of a VM: the digest that the state records, and the checks before anything is created. */
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
+import { whereOf } from '../../fields/positions.ts';
 import { slowDigest } from '../../fingerprint.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { userDataProblem } from '../seed/documents.ts';
+import type { ResolvedVm } from '../stack.ts';
 
 const DIGEST_BYTES = 24;
 

@@ -3,10 +3,12 @@
  * effect. It compares with the values after a restart; changes that wait for one are listed apart. Pure.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { byCodeUnit } from '../../../pve/wire/index.ts';
+import { byCodeUnit, compareConfigValue } from '../../../pve/wire/index.ts';
 import type { Difference } from '../../change.ts';
+import { textOfWords } from '../../fields/words.ts';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
 import { diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../config/disks.ts';
+import { isPartSatisfied, propertyOf } from '../config/parts.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { withoutLineage } from '../ownership.ts';
 import { type ChangeEffect, effectOf } from './effects.ts';
@@ -299,4 +301,32 @@ export function comparedFields(
     ...fields,
     ...devices.map(({ path, key, before, after }) => ({ path, key, desired: after, observed: before, equal: false })),
   ];
+}
+
+/** The file sets fields to values that the VM already has: nothing to write, but something to record. */
+export function hasMoreToRecord(
+  last: Readonly<Record<string, unknown>>,
+  now: Readonly<Record<string, unknown>>,
+  desired: DesiredConfig,
+  isIgnored: (path: string) => boolean,
+): boolean {
+  const paths = new Set([...Object.keys(last), ...Object.keys(now)]);
+  const isSame = (path: string) =>
+    JSON.stringify(last[path]) === JSON.stringify(now[path]) || isSameOnWire(path, last[path], now[path], desired);
+  return [...paths].some((path) => !isIgnored(path) && !isSame(path));
+}
+
+/** Tags in another order or case, a MAC address in lower case: Proxmox treats them as equal. */
+function isSameOnWire(path: string, before: unknown, after: unknown, desired: DesiredConfig): boolean {
+  const entry = [...desired.values()].find(({ fields }) => fields.some((field) => field.path === path));
+  const field = entry?.fields.find((each) => each.path === path);
+  if (!entry || !field) return false;
+  const [old, now] = [textOfWords(field.words, before), textOfWords(field.words, after)];
+  if (old === undefined || now === undefined) return false;
+  const [part] = field.parts;
+  if (part === undefined) return compareConfigValue(entry.key, old, now) === 'equal';
+  const { key } = entry;
+  return (
+    entry.desired.kind === 'property' && isPartSatisfied(key, part, old, propertyOf(key, undefined).with(part, now))
+  );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeRoom, Plan } from '../../change.ts';
-import type { Readable } from '../../observed.ts';
+import type { Readable } from '../../cluster.ts';
 import { checkDevices } from '../../pci-mapping/doctor.ts';
 import type { PciHardware } from '../../pci-mapping/mapping.ts';
 import { checkCapacity } from './capacity.ts';

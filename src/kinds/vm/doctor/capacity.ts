@@ -2,12 +2,13 @@
 
 import type { VmEntry } from '../../../pve/index.ts';
 import type { NodeRoom } from '../../change.ts';
-import type { Examined, ObservedNode } from '../../doctor/examined.ts';
+import type { Examined } from '../../doctor/examined.ts';
 import { type Finding, findingsOf, roughSize } from '../../doctor/finding.ts';
 import type { Observed } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { ObservedNode } from '../observe/observed-vms.ts';
 import { type Load, loadOf } from '../placement/load.ts';
 import { roomWords } from '../placement/words.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { baseOf } from './subject.ts';
 
 export function checkCapacity({

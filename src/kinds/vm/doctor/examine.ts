@@ -1,9 +1,10 @@
 /** Reads what the checks of VMs look at. A missing privilege is a result. */
 import { storageOfVolume } from '../../../pve/wire/index.ts';
-import type { ExamineContext, ExaminedPart, ObservedNode } from '../../doctor/examined.ts';
-import { type Readable, readIfAllowed } from '../../observed.ts';
+import { type Readable, readIfAllowed } from '../../cluster.ts';
+import type { ExamineContext, ExaminedPart } from '../../doctor/examined.ts';
 import { machinesOf } from '../../stack.ts';
 import { drivesOf } from '../config/disks.ts';
+import type { ObservedNode } from '../observe/observed-vms.ts';
 import { candidatesOf } from '../placement/candidates.ts';
 import { templateOf, volumeKey } from './subject.ts';
 

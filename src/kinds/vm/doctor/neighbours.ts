@@ -3,7 +3,7 @@
 import { commandText } from '../../../base/hint.ts';
 import type { Examined } from '../../doctor/examined.ts';
 import { type Finding, findingsOf } from '../../doctor/finding.ts';
-import { whereOf } from '../../stack.ts';
+import { whereOf } from '../../fields/positions.ts';
 import { unlockHint } from '../lock.ts';
 import { isHalfMade } from '../observed.ts';
 import {
@@ -15,9 +15,9 @@ import {
   notCompared,
 } from '../plan/checks/addresses.ts';
 
-type Seen = Pick<Examined, 'stack' | 'state' | 'observed'>;
+type CheckInput = Pick<Examined, 'stack' | 'state' | 'observed'>;
 
-export function checkNeighbours(examination: Seen): Finding[] {
+export function checkNeighbours(examination: CheckInput): Finding[] {
   const say = findingsOf('neighbours');
   const { observed } = examination;
   const clashes = [...sameNames(examination), ...sameAddresses(examination)];
@@ -29,7 +29,7 @@ export function checkNeighbours(examination: Seen): Finding[] {
   return [say.good(`No other VM is known to use a name or an address of the stack. ${read}`), ...hidden];
 }
 
-function sameNames({ stack, state, observed }: Seen): Finding[] {
+function sameNames({ stack, state, observed }: CheckInput): Finding[] {
   const say = findingsOf('neighbours');
   const own = new Set(Object.values(state.vms).map(({ vmid }) => vmid));
   return stack.vms.flatMap((vm): Finding[] => {
@@ -48,7 +48,7 @@ function sameNames({ stack, state, observed }: Seen): Finding[] {
 }
 
 /** Of all VMs, also of those that the plan leaves as they are. */
-function sameAddresses({ stack, state, observed }: Seen): Finding[] {
+function sameAddresses({ stack, state, observed }: CheckInput): Finding[] {
   const say = findingsOf('neighbours');
   const holders = addressHolders({ stack, state, observed });
   return stack.vms

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../../../base/address.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
-import type { DownloadAnswer } from '../../doctor/examined.ts';
+import type { StorageRow } from '../../cluster.ts';
 import { checkImages } from '../../image/doctor.ts';
-import type { ImageSite, StorageRow } from '../../observed.ts';
+import type { DownloadAnswer, ImageSite } from '../../image/observed.ts';
 import { checkStorages } from './storage.ts';
 import { GIB, observedWith, patient, stackFrom, storageRow, vmOf, WEB } from './testing/patient.ts';
 

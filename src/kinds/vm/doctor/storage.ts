@@ -2,18 +2,18 @@
 
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import { storageOfVolume } from '../../../pve/wire/index.ts';
+import type { StorageRow } from '../../cluster.ts';
 import type { Examined } from '../../doctor/examined.ts';
 import { type Finding, findingsOf, roughSize } from '../../doctor/finding.ts';
 import type { Findings } from '../../kind.ts';
-import type { StorageRow } from '../../observed.ts';
 import { machinesOf } from '../../stack.ts';
 import { drivesOf } from '../config/disks.ts';
 import { countNeeds, isThin } from '../plan/checks/checks.ts';
 import { baseOf, isThere, storagesOf } from './subject.ts';
 
-type Seen = Pick<Examined, 'stack' | 'foreseen'>;
+type CheckInput = Pick<Examined, 'stack' | 'foreseen'>;
 
-export function checkStorages(examination: Seen): Finding[] {
+export function checkStorages(examination: CheckInput): Finding[] {
   const { stack, foreseen: observed } = examination;
   const say = findingsOf('storage');
   const needed = neededBytes(examination);
@@ -64,7 +64,7 @@ function judge(row: StorageRow, node: string, bytes: number): Finding {
 }
 
 /** By `node/storage`: new disks, copies of template disks, and growth of existing disks. */
-function neededBytes({ stack, foreseen: observed }: Seen): ReadonlyMap<string, number> {
+function neededBytes({ stack, foreseen: observed }: CheckInput): ReadonlyMap<string, number> {
   const counted: Pick<Findings, 'neededBytes'> = { neededBytes: new Map() };
   const sums = new Map<string, number>();
   for (const vm of machinesOf(stack)) {

@@ -1,9 +1,10 @@
 /** What the checks of VMs ask about one of them. */
 import { storageOfVolume } from '../../../pve/wire/index.ts';
-import type { Observed, TemplateCandidate } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { Observed } from '../../observed.ts';
+import type { TemplateCandidate } from '../../template/observed.ts';
 import { drivesOf } from '../config/disks.ts';
 import { chooseTemplate, type TemplateChoice } from '../plan/choices/choose-template.ts';
+import type { ResolvedVm } from '../stack.ts';
 
 export function volumeKey({ node, vmid }: Pick<TemplateCandidate, 'node' | 'vmid'>, storage: string): string {
   return `${node}/${storage}/${vmid}`;

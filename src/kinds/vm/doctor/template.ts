@@ -7,14 +7,15 @@ import { nodeCommand } from '../../../base/text/node-command.ts';
 import { fromWireBoolean, parseBootOrder, storageOfVolume } from '../../../pve/wire/index.ts';
 import type { Examined } from '../../doctor/examined.ts';
 import { type Finding, findingsOf } from '../../doctor/finding.ts';
-import type { TemplateCandidate } from '../../observed.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
+import { whereOf } from '../../fields/positions.ts';
+import type { TemplateCandidate } from '../../template/observed.ts';
 import { drivesOf, findCloudInitDrive, isFixedDrive } from '../config/disks.ts';
 import { propertyOf } from '../config/parts.ts';
 import { readyChecks } from '../ready/checks.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { templateOf, volumeKey } from './subject.ts';
 
-type Seen = Pick<Examined, 'stack' | 'observed' | 'volumes'>;
+type CheckInput = Pick<Examined, 'stack' | 'observed' | 'volumes'>;
 
 interface Case {
   readonly template: TemplateCandidate;
@@ -25,7 +26,7 @@ interface Case {
 
 const say = findingsOf('template');
 
-export function checkTemplates(examination: Seen): Finding[] {
+export function checkTemplates(examination: CheckInput): Finding[] {
   return casesOf(examination).flatMap((each) => {
     const faults = [
       ...checkLock(each),
@@ -41,7 +42,7 @@ export function checkTemplates(examination: Seen): Finding[] {
 }
 
 /** The plan reports templates that cannot be chosen or read. */
-function casesOf({ stack, observed }: Seen): Case[] {
+function casesOf({ stack, observed }: CheckInput): Case[] {
   const cases = new Map<number, Case>();
   for (const vm of stack.vms) {
     const choice = templateOf(vm, observed);

@@ -3,7 +3,7 @@ import { nodeCommand } from '../../../base/text/node-command.ts';
 import { BEHAVIOURS, lostBetween } from '../../../pve/compatibility.ts';
 import type { UpgradeContext } from '../../doctor/examined.ts';
 import { type Finding, findingsOf } from '../../doctor/finding.ts';
-import { whereOf } from '../../stack.ts';
+import { whereOf } from '../../fields/positions.ts';
 import { drivesOf } from '../config/disks.ts';
 
 const say = findingsOf('upgrade');

@@ -257,7 +257,7 @@ export const diskFieldsSchema = block(() => ({
   limits: limits.optional(),
   keep: field(z.boolean().optional(), {
     description:
-      'Keep the volume: it survives a replacement of the VM, and nothing destroys it unless you name the VM with `--destroy-data`.',
+      'Keep the volume: it survives when a stack replaces the VM, and nothing destroys it unless you name the VM with `--destroy-data`. Terraform refuses to destroy or replace the VM while this is set.',
     effect: 'none',
     on: 'disk',
   }),

@@ -1,7 +1,7 @@
 /** Fields of a VM that refer to a value kept elsewhere, which is read when it is needed: secrets and cloud-init files. */
 import { once } from '../../../base/values/once.ts';
 import { valueAt } from '../../fields/field-table.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { ResolvedVm } from '../stack.ts';
 import type { DocumentReference } from './cloud-init.ts';
 import type { VmFields } from './index.ts';
 import { rowsOfField, vmFieldRows, vmRows } from './rows.ts';

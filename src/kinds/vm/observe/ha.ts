@@ -1,6 +1,7 @@
 /** Reads the resources of the HA manager: one request for all VMs, and none when no VM of the stack sets `ha`. */
 import type { HaResource, Pve } from '../../../pve/index.ts';
-import { type Observed, readIfAllowed } from '../../observed.ts';
+import { readIfAllowed } from '../../cluster.ts';
+import type { Observed } from '../../observed.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import type { HaFields } from '../fields/ha.ts';
 

@@ -3,11 +3,11 @@ import type { Address } from '../../../base/address.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { Pve } from '../../../pve/client.ts';
 import type { ObserveContext } from '../../kind.ts';
-import type { ObservedVm } from '../../observed.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import type { VmObserved } from '../observed.ts';
 import { migrates } from '../plan/migration.ts';
 import { hasVncClipboard } from '../relocate/obstacles.ts';
+import type { ObservedVm } from './observed-vms.ts';
 
 /** VMs that the command moves, or that the file moves to another node. */
 export function moversOf(

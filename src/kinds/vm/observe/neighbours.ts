@@ -8,22 +8,15 @@ import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import type { Permissions } from '../../../pve/index.ts';
 import { fromWireBoolean } from '../../../pve/wire/index.ts';
-import {
-  type AddressHolder,
-  type GuestRow,
-  MAX_AGE_MS,
-  type NeighbourName,
-  type Neighbours,
-  type Network,
-  type Observed,
-  type UnreadNeighbour,
-} from '../../observed.ts';
+import { type GuestRow, MAX_AGE_MS } from '../../cluster.ts';
+import type { Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import { macsOf, propertyOf } from '../config/parts.ts';
 import { effectiveValues, readVm, type VmObserved } from '../observed.ts';
 import { type NicAddresses, reportedAddresses } from '../ready/addresses.ts';
 import { ipsInNotes } from '../seed/addresses.ts';
 import { heldSeed } from '../seed/seed-place.ts';
+import type { AddressHolder, NeighbourName, Neighbours, Network, UnreadNeighbour } from './observed-vms.ts';
 
 /** Limits the requests in a large cluster. */
 const MOST_READ = 500;

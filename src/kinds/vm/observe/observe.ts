@@ -6,18 +6,12 @@
 import { type Address, covers } from '../../../base/address.ts';
 import { hasCode } from '../../../base/errors.ts';
 import type { Pve } from '../../../pve/client.ts';
+import { type GuestRow, MAX_AGE_MS, type Readable } from '../../cluster.ts';
 import { PlannedIds } from '../../ids.ts';
 import type { ObserveContext } from '../../kind.ts';
-import {
-  type CpuModels,
-  type GuestRow,
-  MAX_AGE_MS,
-  type Observed,
-  type ObservedVm,
-  type Readable,
-} from '../../observed.ts';
-import { recordedMachines, type StackState, type VmRecord } from '../../recorded.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../stack.ts';
+import type { Observed } from '../../observed.ts';
+import { recordedMachines, type StackState } from '../../recorded.ts';
+import { machinesOf, type ResolvedStack } from '../../stack.ts';
 import { outdatedTemplates, type Secrets } from '../../template/recipe.ts';
 import { observeLocks } from '../lock.ts';
 import { effectiveValues, readVm, type VmObserved } from '../observed.ts';
@@ -28,10 +22,13 @@ import { possibleClaimants } from '../plan/checks/lost-vms.ts';
 import { namesNewPlaces } from '../plan/checks/new-places.ts';
 import { givesCpuModel, isCustomModel } from '../plan/checks/processors.ts';
 import { followsTemplate } from '../plan/replace/template-change.ts';
+import type { VmRecord } from '../record.ts';
 import { observeSnapshots, withoutSnapshots } from '../snapshot/observe.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { observeHa, readHa } from './ha.ts';
 import { moversOf, readLocalResources } from './movers.ts';
 import { AskedPermissions, readNeighbours } from './neighbours.ts';
+import type { CpuModels, ObservedVm } from './observed-vms.ts';
 import { observeDirectories } from './shared-directories.ts';
 import { readable, readTemplates, referencesOf, withNames } from './templates.ts';
 
@@ -302,7 +299,12 @@ async function readIds(
   const asked = new Set<number>([...takenIds, ...Object.values(next)]);
   // Each round asks about the IDs that would be chosen, given the answers so far.
   for (;;) {
-    const ids = new PlannedIds({ stack, state, observed: { guests, takenIds, ...next }, isActive: choosesIds });
+    const ids = new PlannedIds({
+      machines: machinesOf(stack),
+      state,
+      observed: { guests, takenIds, ...next },
+      isActive: choosesIds,
+    });
     const chosen = machines.map((vm) => ids.choose(vm)).filter((id) => typeof id === 'number');
     const open = [...new Set(chosen)].filter((vmid) => !asked.has(vmid));
     const isKnown = open.length === 0 || (await seesAll());

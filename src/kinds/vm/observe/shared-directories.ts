@@ -10,9 +10,12 @@ import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { Pve } from '../../../pve/client.ts';
 import { hasEndpoint } from '../../../pve/compatibility.ts';
 import { splitProperty } from '../../../pve/wire/index.ts';
-import { type DirectoryNodes, MAX_AGE_MS, type Observed, type Readable } from '../../observed.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
+import { MAX_AGE_MS, type Readable } from '../../cluster.ts';
+import { whereOf } from '../../fields/positions.ts';
+import type { Observed } from '../../observed.ts';
 import { propertyOf } from '../config/parts.ts';
+import type { ResolvedVm } from '../stack.ts';
+import type { DirectoryNodes } from './observed-vms.ts';
 
 interface SharedDirectory {
   readonly path: string;

@@ -1,17 +1,12 @@
 /** Guests that the file refers to by name or ID: the templates of new VMs, and what templates are made from. */
 import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
+import { type GuestRow, MAX_AGE_MS, type Readable, readIfAllowed } from '../../cluster.ts';
 import type { ObserveContext } from '../../kind.ts';
-import {
-  type GuestRow,
-  MAX_AGE_MS,
-  type Readable,
-  readIfAllowed,
-  type TemplateCandidate,
-  templateKey,
-} from '../../observed.ts';
-import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
+import type { ResolvedStack } from '../../stack.ts';
+import { type TemplateCandidate, templateKey } from '../../template/observed.ts';
 import { readVm, type VmObserved } from '../observed.ts';
+import type { ResolvedVm } from '../stack.ts';
 
 /** Names and ids that new machines refer to, and the names of new templates, because another guest may have one. */
 export function referencesOf(toMake: readonly ResolvedVm[], stack: ResolvedStack): Set<string> {

@@ -1,6 +1,6 @@
 /** Which nodes a VM may be on before its node is chosen. */
 import type { Observed } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { byName } from './ledger.ts';
 
 /** In `fields.node` until the plan has chosen: no node can have this name. */

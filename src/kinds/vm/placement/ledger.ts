@@ -85,7 +85,15 @@ export class PlacementLedger {
   /** Nodes that this VM fits on now, the best one first. The order in which the cluster lists them does not matter. */
   fitting(vm: PlacementVm): string[] {
     const names = [...this.#places.keys()].filter((name) => vm.sites.has(name));
-    return names.filter((name) => this.refusals(vm, name).length === 0).sort((a, b) => this.compare(vm, a, b));
+    return names.filter((name) => this.fits(vm, name)).sort((a, b) => this.compare(vm, a, b));
+  }
+
+  /** Whether `refusals` has none. A search asks this for every VM and node, and needs no sentences. */
+  fits(vm: PlacementVm, node: string): boolean {
+    const [place, site] = [this.#places.get(node), vm.sites.get(node)];
+    if (!place || !site?.ok || lacksMemory(vm, place)) return false;
+    for (const [key, bytes] of site.storage) if (bytes > (this.#rooms.get(key) ?? bytes)) return false;
+    return !isCrowded(vm, place) && !isInCompany(vm, place);
   }
 
   /** Why the VM does not fit on the node, in sentences about the node; none where it fits. */
@@ -201,12 +209,24 @@ function emptyPlace(node: PlacementNode): Place {
 }
 
 /** The reserve that one VM on the node sets also binds the others. */
-function memoryRefusal({ memoryBytes, rules }: PlacementVm, { freeBytes, node, kept }: Place): string[] {
-  if (freeBytes === undefined || !node.memory || memoryBytes === 0) return [];
-  const reserve = Math.max(0, keptBytes(rules, node), ...kept.values());
-  if (freeBytes - memoryBytes >= reserve) return [];
+function memoryRefusal(vm: PlacementVm, place: Place): string[] {
+  if (place.freeBytes === undefined || !lacksMemory(vm, place)) return [];
+  const { memoryBytes } = vm;
+  const [freeBytes, reserve] = [place.freeBytes, reserveOf(vm, place)];
   const besides = reserve === 0 ? '' : `, and keep_free keeps ${printRoom(reserve)}`;
   return [`${printRoom(freeBytes)} of its memory are free; the VM needs ${printRoom(memoryBytes)}${besides}.`];
+}
+
+function lacksMemory(vm: PlacementVm, place: Place): boolean {
+  const { freeBytes, node } = place;
+  if (freeBytes === undefined || !node.memory || vm.memoryBytes === 0) return false;
+  return freeBytes - vm.memoryBytes < reserveOf(vm, place);
+}
+
+function reserveOf({ rules }: PlacementVm, { node, kept }: Place): number {
+  let reserve = Math.max(0, keptBytes(rules, node));
+  for (const bytes of kept.values()) reserve = Math.max(reserve, bytes);
+  return reserve;
 }
 
 function keptBytes({ keepFree }: PlacementRules, { memory }: PlacementNode): number {
@@ -223,13 +243,27 @@ function storageRefusals(needed: ReadonlyMap<string, number>, rooms: ReadonlyMap
   });
 }
 
-function crowdRefusal({ group, address, rules: { maxPerNode } }: PlacementVm, { members }: Place): string[] {
-  const others = [...(members.get(group) ?? [])].filter((member) => member !== address).length;
-  if (maxPerNode === undefined || others < maxPerNode) return [];
-  return [`It has ${others} of this group, and max_per_node is ${maxPerNode}.`];
+function crowdRefusal(vm: PlacementVm, place: Place): string[] {
+  if (!isCrowded(vm, place)) return [];
+  return [`It has ${othersOf(vm, place)} of this group, and max_per_node is ${vm.rules.maxPerNode}.`];
+}
+
+function isCrowded(vm: PlacementVm, place: Place): boolean {
+  const { maxPerNode } = vm.rules;
+  return maxPerNode !== undefined && othersOf(vm, place) >= maxPerNode;
+}
+
+function othersOf({ group, address }: PlacementVm, { members }: Place): number {
+  const here = members.get(group);
+  return here ? here.size - (here.has(address) ? 1 : 0) : 0;
 }
 
 /** Applies whether this group or the other one sets it. */
+function isInCompany({ group, rules }: PlacementVm, { members, barred }: Place): boolean {
+  const isThere = (set: ReadonlySet<string> | undefined) => set !== undefined && set.size > 0;
+  return isThere(barred.get(group)) || rules.apartFrom.some((other) => isThere(members.get(other)));
+}
+
 function companyRefusal({ group, rules }: PlacementVm, { members, barred }: Place): string[] {
   const avoided = rules.apartFrom.flatMap((other) => [...(members.get(other) ?? [])]);
   const avoiding = [...(barred.get(group) ?? [])];

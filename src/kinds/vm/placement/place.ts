@@ -5,17 +5,18 @@
 
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { closest } from '../../../base/text/closest.ts';
 import { counted } from '../../../base/values/units.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { Findings, PlanContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
-import { type ResolvedStack, type ResolvedVm, whereOf } from '../../stack.ts';
-import { checkPlace, countNeeds, isThin } from '../plan/checks/checks.ts';
+import type { ResolvedStack } from '../../stack.ts';
+import { checkPlace, countNeeds, isThin, noSuchNode } from '../plan/checks/checks.ts';
 import { chooseTemplate } from '../plan/choices/choose-template.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { candidatesOf, NODE_NOT_CHOSEN } from './candidates.ts';
 import { type Choice, chooseNodes, type Refusal } from './choose.ts';
-import { byName, type Estate, type PlacementVm, type Resident, type Site } from './ledger.ts';
+import type { Estate, PlacementVm, Resident, Site } from './ledger.ts';
 import { loadOf } from './load.ts';
 import { nodesWithRoom } from './room.ts';
 
@@ -37,7 +38,7 @@ export function placeVms(context: PlaceContext): PlacedStack {
   const estate = estateOf(known, context);
   const vms = open.map((vm) => placementVm(vm, observed));
   const { chosen, refused } = chooseNodes(vms, estate, keptNodes(open, context.state, options.keepNodes));
-  const byAddress = new Map(open.map((vm) => [vm.address as string, vm]));
+  const byAddress = new Map<string, ResolvedVm>(open.map((vm) => [vm.address, vm]));
   const nodes = new Map([...chosen].map(([address, { node }]) => [address, node]));
   const [hopeless, crowded] = partition(refused, ({ vm }) => isAboutNoNode(byAddress.get(vm.address), observed));
   // A problem that is the same on every node does not depend on the choice; the plan of the VM reports it.
@@ -171,15 +172,7 @@ function unknownNodes({ vms, zones = [] }: ResolvedStack, { nodes }: Observed): 
   const missing = (node: string, where: Where): Diagnostic[] => {
     if (nodes.size === 0 || nodes.has(node) || said.has(node)) return [];
     said.add(node);
-    const guess = closest(node, nodes.keys());
-    return [
-      new ProxwrightError({
-        code: 'MISSING_REFERENCE',
-        where,
-        detail: `There is no node "${node}"; the cluster has ${[...nodes.keys()].sort(byName).join(', ')}.`,
-        hint: guess === undefined ? 'Correct the name.' : `Did you mean "${guess}"?`,
-      }).diagnostic,
-    ];
+    return [noSuchNode(node, nodes, where)];
   };
   const named = vms.flatMap((vm) =>
     vm.placement && vm.placement.nodes !== 'all'

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { vmAddress } from '../../../base/address.ts';
 import { UNDETAILED } from '../../change.ts';
 import type { ResourcePlan } from '../../kind.ts';
-import type { Observed, ObservedVm } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { Observed } from '../../observed.ts';
 import type { Step } from '../../step.ts';
 import { vmFieldsSchema } from '../fields/index.ts';
+import type { ObservedVm } from '../observe/observed-vms.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { type VmActionName, vmStep } from '../steps.ts';
 import { roomAfter } from './room-after.ts';
 
@@ -60,7 +61,7 @@ function room(steps: readonly Step[], found: ObservedVm | undefined, desired: Re
     ...UNDETAILED,
   } as const;
   const resources: ResourcePlan[] = [{ change, steps }];
-  const neededBytes = new Map(found ? [] : [['pve1/tank', { bytes: 30 * GIB, vm: vm(8) }] as const]);
+  const neededBytes = new Map(found ? [] : [['pve1/tank', { bytes: 30 * GIB, for: vm(8) }] as const]);
   return roomAfter(resources, { vms: desired ? [desired] : [] }, observed, { neededBytes }).map((each) => [
     each.node,
     each.memory && [each.memory.freeBytes / GIB, each.memory.freeAfterBytes / GIB],

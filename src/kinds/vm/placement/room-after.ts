@@ -2,10 +2,11 @@
 import type { NodeRoom } from '../../change.ts';
 import type { Findings, ResourcePlan } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
-import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
+import type { ResolvedStack } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { effectiveValues } from '../observed.ts';
 import { baseOf } from '../plan/checks/addresses.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { isVmStep, vmSteps } from '../steps.ts';
 import { byName } from './ledger.ts';
 import { loadOf } from './load.ts';

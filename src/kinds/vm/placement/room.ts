@@ -1,8 +1,9 @@
 /** The memory and cores that nodes have left, from what the cluster lists and what the stack will start. Pure. */
 import type { Observed } from '../../observed.ts';
-import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
+import type { ResolvedStack } from '../../stack.ts';
 import { effectiveValues } from '../observed.ts';
 import { baseOf } from '../plan/checks/addresses.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { NODE_NOT_CHOSEN } from './candidates.ts';
 import type { PlacementNode } from './ledger.ts';
 import { type Load, loadOf } from './load.ts';

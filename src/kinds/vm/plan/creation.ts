@@ -3,7 +3,6 @@
 import type { Difference } from '../../change.ts';
 import type { Findings } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
-import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import type { DesiredConfig } from '../config/desired.ts';
 import { drivesOf } from '../config/disks.ts';
@@ -14,6 +13,7 @@ import { diffVm } from '../diff/diff.ts';
 import { diffHa } from '../ha.ts';
 import type { VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { type CloneInput, type IdChoice, vmStep } from '../steps.ts';
 import { checkVm, hasNode } from './checks/checks.ts';
 import { chooseTemplate, type TemplateChoice } from './choices/choose-template.ts';

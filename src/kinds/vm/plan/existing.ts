@@ -1,26 +1,25 @@
 /** The plan of an existing VM that is ours: its differences, the steps for them, and changes that need a restart. Pure. */
-import { compareConfigValue } from '../../../pve/wire/index.ts';
 import type { Change, Difference, OutsideChange } from '../../change.ts';
-import { textOfWords } from '../../fields/words.ts';
 import type { Findings } from '../../kind.ts';
-import type { Observed, ObservedVm } from '../../observed.ts';
-import { isCreationUnfinished, type VmRecord } from '../../recorded.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { Observed } from '../../observed.ts';
+import { isCreationUnfinished } from '../../recorded.ts';
 import type { Step } from '../../step.ts';
 import { heldVolumes } from '../actions/disks/seed.ts';
 import type { DesiredConfig, DesiredEntry } from '../config/desired.ts';
 import { volumesOf } from '../config/disks.ts';
 import { inheritedDevices } from '../config/inherited.ts';
 import { packDesired, withoutSeed } from '../config/packed.ts';
-import { isPartSatisfied, propertyOf } from '../config/parts.ts';
 import { resizesAfterMaking, resizesNeeded } from '../config/writes.ts';
-import { diffVm, type Recorded } from '../diff/diff.ts';
+import { diffVm, hasMoreToRecord, type Recorded } from '../diff/diff.ts';
 import { appliedHa, diffHa, isHaPath, isHaRecorded, stillAppliedHa } from '../ha.ts';
 import { comparableHa, observedHa } from '../observe/ha.ts';
+import type { ObservedVm } from '../observe/observed-vms.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { findOwnership } from '../ownership.ts';
+import type { VmRecord } from '../record.ts';
 import { guarded } from '../snapshot/before-change.ts';
 import { heldDisks } from '../snapshot/obstacles.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { isVmStep, vmStep } from '../steps.ts';
 import { checkVm } from './checks/checks.ts';
 import { chained } from './creation.ts';
@@ -94,6 +93,7 @@ export function planExisting(
   const steps = carried ? chained(withoutHolder(vm, carried, [...takingSteps(vm, carried), ...finished])) : finished;
   const kind = isCreationUnfinished(recorded) ? 'complete' : steps.length > 0 ? 'update' : 'none';
   const unmanaged = diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path));
+  const outside = outsideChanges(vm, recorded, actual);
   return {
     change: {
       address: vm.address,
@@ -101,7 +101,9 @@ export function planExisting(
       name: vm.fields.name,
       node: actual.node,
       vmid: actual.vmid,
-      reason: isUnfinished(recorded) ? unfinishedReason(kind) : existingReason(kind, differences, unmanaged, steps),
+      reason: isUnfinished(recorded)
+        ? unfinishedReason(kind)
+        : existingReason(kind, differences, { unmanaged, outside }, steps),
       differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
       unmanaged,
@@ -115,7 +117,7 @@ export function planExisting(
         ...movesNotes,
         ...notes,
       ]),
-      ...outsideChanges(vm, recorded, actual),
+      ...(outside.length > 0 && { outside }),
     },
     steps,
   };
@@ -200,10 +202,10 @@ function pendingAfter(
 function existingReason(
   kind: Change['kind'],
   differences: readonly Difference[],
-  unmanaged: readonly string[],
+  { unmanaged, outside }: { readonly unmanaged: readonly string[]; readonly outside: readonly OutsideChange[] },
   steps: readonly Step[],
 ): string {
-  if (kind === 'none') return 'It matches the file.';
+  if (kind === 'none') return outside.length > 0 ? 'Its settings match the file.' : 'It matches the file.';
   if (differences.length === 0) {
     if (steps.some(({ action }) => action === 'vm.unhold')) return 'An earlier run did not finish replacing it.';
     const acting = steps.filter(({ action }) => action !== 'vm.verify' && action !== 'vm.ha');
@@ -221,24 +223,20 @@ function existingReason(
 }
 
 /** Power state and node that the last apply recorded and the file still has, but the cluster does not. */
-function outsideChanges(
-  { fields, placement }: ResolvedVm,
-  recorded: VmRecord,
-  actual: VmObserved,
-): Pick<Change, 'outside'> {
+function outsideChanges({ fields, placement }: ResolvedVm, recorded: VmRecord, actual: VmObserved): OutsideChange[] {
+  if (isUnfinished(recorded)) return [];
   const { power, node } = recorded.lastApplied;
   const now = { power: actual.running ? 'running' : 'stopped', node: actual.node };
   const by = movedBy(recorded, actual);
   // Where the file leaves the node open, a move of ours contradicts nothing.
   const isExpected = placement !== undefined && by.by !== undefined;
-  const outside = [['power', power] as const, ['node', node] as const].flatMap(([path, applied]) => {
+  return [['power', power] as const, ['node', node] as const].flatMap(([path, applied]) => {
     if (path === 'node' && isExpected) return [];
     const isStill = applied === fields[path] || (placement && path === 'node' && typeof applied === 'string');
     return isStill && applied !== now[path]
       ? [{ path, applied: String(applied), actual: now[path], ...(path === 'node' && by) }]
       : [];
   });
-  return outside.length > 0 && !isUnfinished(recorded) ? { outside } : {};
 }
 
 /** Set if a command of ours moved it there, and it has stayed there. */
@@ -367,32 +365,4 @@ function hasOldSeeds({ oldSeeds = [] }: VmRecord, actual: VmObserved): boolean {
 /** Also when the drive holds the right file and the state has no record of it: the record lets a destroy delete the file. */
 function isSeedOpen({ key, desired }: DesiredEntry, changed: ReadonlySet<string>, { seed }: VmRecord): boolean {
   return desired.kind === 'cdrom' && desired.seed === true && (changed.has(key) || seed?.volid !== desired.file);
-}
-
-/** The file sets fields to values that the VM already has: nothing to write, but something to record. */
-function hasMoreToRecord(
-  last: Readonly<Record<string, unknown>>,
-  now: Readonly<Record<string, unknown>>,
-  desired: DesiredConfig,
-  isIgnored: (path: string) => boolean,
-): boolean {
-  const paths = new Set([...Object.keys(last), ...Object.keys(now)]);
-  const isSame = (path: string) =>
-    JSON.stringify(last[path]) === JSON.stringify(now[path]) || isSameOnWire(path, last[path], now[path], desired);
-  return [...paths].some((path) => !isIgnored(path) && !isSame(path));
-}
-
-/** Tags in another order or case, a MAC address in lower case: Proxmox treats them as equal. */
-function isSameOnWire(path: string, before: unknown, after: unknown, desired: DesiredConfig): boolean {
-  const entry = [...desired.values()].find(({ fields }) => fields.some((field) => field.path === path));
-  const field = entry?.fields.find((each) => each.path === path);
-  if (!entry || !field) return false;
-  const [old, now] = [textOfWords(field.words, before), textOfWords(field.words, after)];
-  if (old === undefined || now === undefined) return false;
-  const [part] = field.parts;
-  if (part === undefined) return compareConfigValue(entry.key, old, now) === 'equal';
-  const { key } = entry;
-  return (
-    entry.desired.kind === 'property' && isPartSatisfied(key, part, old, propertyOf(key, undefined).with(part, now))
-  );
 }

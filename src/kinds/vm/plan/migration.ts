@@ -5,15 +5,16 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, setting } from '../../../base/hint.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { Findings } from '../../kind.ts';
-import type { VmRecord } from '../../recorded.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { vmName } from '../identity.ts';
 import { observedHa } from '../observe/ha.ts';
 import type { VmObserved } from '../observed.ts';
+import type { VmRecord } from '../record.ts';
 import { copiesNote, howItMoves } from '../relocate/move.ts';
 import { copiedVolumes, type Mover, type Obstacle, obstaclesOf } from '../relocate/obstacles.ts';
 import { siteOf } from '../relocate/sites.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { needRoom } from './checks/checks.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 

@@ -1,7 +1,9 @@
 /** VMs whose address changed because their group was renamed (`formerly`). Pure. */
 import { type Address, keptAddress, replacedAddress } from '../../../base/address.ts';
-import type { StackState, VmRecord } from '../../recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
+import type { StackState } from '../../recorded.ts';
+import type { ResolvedStack } from '../../stack.ts';
+import type { VmRecord } from '../record.ts';
+import type { ResolvedVm } from '../stack.ts';
 
 /** The address under which the state still has this VM, if its group was renamed since. */
 export function formerAddress(vm: ResolvedVm | undefined, state: StackState): Address | undefined {

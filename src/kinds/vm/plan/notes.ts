@@ -5,9 +5,9 @@ import { nodeCommand } from '../../../base/text/node-command.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import type { Change } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
-import type { VmRecord } from '../../recorded.ts';
-import type { ResolvedVm } from '../../stack.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
+import type { VmRecord } from '../record.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { templatesNamed } from './choices/choose-template.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 

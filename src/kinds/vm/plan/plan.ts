@@ -3,11 +3,13 @@ import { type Address, covers, replacedAddress } from '../../../base/address.ts'
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import type { ResolvedSecret } from '../../../base/secret.ts';
 import type { Change } from '../../change.ts';
+import type { Readable } from '../../cluster.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
-import type { Observed, Readable } from '../../observed.ts';
+import type { Observed } from '../../observed.ts';
 import { mappingsUsed } from '../../pci-mapping/plan.ts';
 import { isCreationUnfinished } from '../../recorded.ts';
-import { type ResolvedStack, type ResolvedVm, whereOf } from '../../stack.ts';
+import type { ResolvedStack } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { neededTemplates, templateToken } from '../../template/in-stack.ts';
 import { unreadDirectories } from '../observe/shared-directories.ts';
@@ -16,6 +18,7 @@ import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
 import { zonesByNode } from '../placement/room.ts';
 import { roomAfter } from '../placement/room-after.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { vmStep, vmSteps } from '../steps.ts';
 import {
   addressConflicts,
@@ -45,6 +48,7 @@ import {
   setAsideOf,
   withOld,
 } from './replace/create-first.ts';
+import { reuseRoom } from './replace/freed-room.ts';
 import { keptMacs } from './replace/kept-macs.ts';
 import { followsTemplate, rebuiltTemplates } from './replace/template-change.ts';
 import { inRolls, withRemovalHooks } from './roll/roll.ts';
@@ -258,15 +262,19 @@ function planOne(vm: ResolvedVm, context: OneContext): VmPlan | undefined {
   const replacement = carriedThrough(vm, { ...context, recorded, observedVm }, held);
   const { carried } = replacement;
   const takenOverMacs = keptMacs(recorded, observedVm, state.outages?.[vm.address]);
+  const neededBefore = new Map(findings.neededBytes);
   const made = planVm({ ...common, recorded: undefined, freedId: recorded.vmid, carried, takenOverMacs }, findings);
   if (made) findings.problems.push(...replacement.problems);
   if (!made || findings.problems.length > before) return undefined;
+  const gone = destroyed(observedVm, carried?.slots);
+  if (observedVm?.kind === 'present')
+    reuseRoom(findings.neededBytes, neededBefore, observedVm.vm.node, gone.destroys ?? []);
   const change = {
     ...made.change,
     kind: 'replace' as const,
     vmid: recorded.vmid,
     reason: `${replaceReason(vm, context)}${newId(made.change.vmid, recorded.vmid)}`,
-    ...destroyed(observedVm, carried?.slots),
+    ...gone,
   };
   const plan = { change, steps: chained([...replacement.steps, ...made.steps]) };
   return renamed(vm, context, old ? withOld(vm, plan, old, false, '') : plan);

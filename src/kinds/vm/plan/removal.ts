@@ -7,18 +7,20 @@ import { advice, setting } from '../../../base/hint.ts';
 import { removeRemains } from '../../../base/text/node-command.ts';
 import { type Change, UNDETAILED } from '../../change.ts';
 import type { DestroyContext, KindPlan, PlanContext, ResourcePlan } from '../../kind.ts';
-import type { ObservedVm } from '../../observed.ts';
-import { recordedMachines, type StackState, type VmRecord } from '../../recorded.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm, waitOrder } from '../../stack.ts';
+import { recordedMachines, type StackState } from '../../recorded.ts';
+import { machinesOf, type ResolvedStack, waitOrder } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { volumesOf } from '../config/disks.ts';
 import { notOurs, sameVm } from '../identity.ts';
+import type { ObservedVm } from '../observe/observed-vms.ts';
 import { effectiveValues } from '../observed.ts';
+import type { VmRecord } from '../record.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { vmStep } from '../steps.ts';
 import { forkedVms, forkProblem } from './checks/forks.ts';
 import { lostProblem, lostVms } from './checks/lost-vms.ts';
 import { formerAddress } from './moves.ts';
-import { keptProblem, keptVolumes } from './replace/kept-disks.ts';
+import { detachedProblem, type Keeping, keptProblem, keptVolumes } from './replace/kept-disks.ts';
 
 /** Recorded machines that are no longer in the file; deleted only with --allow-delete. */
 export function removedMachines(
@@ -36,7 +38,7 @@ export function removedMachines(
         const kind = observedVm?.kind === 'gone' ? 'forget' : options.allowDelete ? 'delete' : 'keep';
         const { destroyData = [] } = options;
         const keeping = { address, vm: undefined, recorded, observedVm, destroyData };
-        const problem = kind === 'delete' ? keptProblem(keeping, keptVolumes(keeping), 'apply') : undefined;
+        const problem = kind === 'delete' ? dataProblem(keeping, 'apply') : undefined;
         if (problem) findings.problems.push(problem);
         return {
           change: {
@@ -115,6 +117,10 @@ function holderRemoval(
   };
 }
 
+function dataProblem(keeping: Keeping, by: 'destroy' | 'apply') {
+  return keptProblem(keeping, keptVolumes(keeping), by) ?? detachedProblem(keeping, by);
+}
+
 export function destroyMachines(context: DestroyContext, prefixes: readonly AddressKind[]): KindPlan {
   const { stack, state, observed, isSelected } = context;
   const removed = orderOfRemoval(stack, state, prefixes).filter(([address]) => isChosen(address, isSelected));
@@ -123,7 +129,7 @@ export function destroyMachines(context: DestroyContext, prefixes: readonly Addr
     const observedVm = observed.vms.get(address);
     const keeping = { address, vm: desired.get(address), recorded, observedVm, destroyData: context.destroyData };
     const problem = refusal(address, recorded, observedVm);
-    return problem ?? keptProblem(keeping, keptVolumes(keeping), 'destroy') ?? [];
+    return problem ?? dataProblem(keeping, 'destroy') ?? [];
   });
   // A VM that another copy of the stack created is not destroyed; one that it took over from this state stops the
   // destroy.

@@ -1,11 +1,12 @@
 /** The plan of one VM: decides whether it is created or changed, and refuses a VM that is not ours. Pure. */
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { Findings } from '../../kind.ts';
-import type { ObservedVm } from '../../observed.ts';
-import type { VmRecord } from '../../recorded.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { notOurs, sameVm } from '../identity.ts';
+import type { ObservedVm } from '../observe/observed-vms.ts';
+import type { VmRecord } from '../record.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { planCreation } from './creation.ts';
 import type { VmPlan, VmPlanInput } from './desired-vm.ts';
 import { planExisting } from './existing.ts';

@@ -3,15 +3,18 @@
  * bridges are unknown: the privileges then cover all of them, and a guess says so. Pure.
  */
 import { Secret } from '../../../base/secret.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { AssumeContext, Assumption, Secrets } from '../../kind.ts';
-import { type Observed, type TemplateCandidate, templateKey } from '../../observed.ts';
+import type { Observed } from '../../observed.ts';
 import { LOCAL_ZONE, need, UNKNOWN_STORAGE, UNKNOWN_VMID } from '../../privileges/need.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm, whereOf } from '../../stack.ts';
+import { machinesOf, type ResolvedStack } from '../../stack.ts';
 import { neededTemplates } from '../../template/in-stack.ts';
+import { type TemplateCandidate, templateKey } from '../../template/observed.ts';
 import { secretFieldsOf } from '../fields/secrets.ts';
 import type { VmObserved } from '../observed.ts';
 import { candidatesOf } from '../placement/candidates.ts';
 import { withNodes } from '../placement/place.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { emptyVm } from './forecast.ts';
 
 export function assumedMachines(given: AssumeContext): Assumption {
@@ -63,7 +66,7 @@ function assumedTemplates(input: AssumeContext): Map<string, TemplateCandidate[]
 
 /** The template that the VM would be cloned from, if it could be read. */
 function readTemplate({ fields }: ResolvedVm, { observed }: AssumeContext): VmObserved | undefined {
-  const candidates = observed?.templates.get(templateKey(fields.clone?.template ?? '')) ?? [];
+  const candidates = observed?.templates?.get(templateKey(fields.clone?.template ?? '')) ?? [];
   const templates = candidates.filter(({ isTemplate }) => isTemplate);
   const chosen = templates.find(({ node }) => node === fields.node) ?? templates[0];
   return chosen?.vm.ok ? chosen.vm.value : undefined;

@@ -1,11 +1,12 @@
 /** Finds the line of the file behind a configuration key: from the key back to the field, and to its position. */
 import type { Address } from '../../../base/address.ts';
 import type { Where } from '../../../base/diagnostics.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { Observed } from '../../observed.ts';
 import { pciMappingsFor } from '../../pci-mapping/plan.ts';
 import type { Cause } from '../../privileges/need.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
+import type { ResolvedVm } from '../stack.ts';
 
 export interface FieldFinder {
   whereOf(cause: Cause): Where;

@@ -4,10 +4,10 @@
  */
 
 import { type Need, need, on } from '../../privileges/need.ts';
-import type { ResolvedVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { mergedText } from '../diff/merge.ts';
 import { snapshotPolicy } from '../snapshot/before-change.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { type ConfigureInput, vmSteps } from '../steps.ts';
 import { writeNeeds } from './config.ts';
 import { growthNeeds } from './devices.ts';

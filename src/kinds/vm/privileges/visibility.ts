@@ -1,7 +1,8 @@
 /** What a token needs to see what a VM refers to: its template, its bridges and its storages. */
 import type { Where } from '../../../base/diagnostics.ts';
 import { LOCAL_ZONE, storageVisibility, type Visibility } from '../../privileges/need.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../stack.ts';
+import { machinesOf, type ResolvedStack } from '../../stack.ts';
+import type { ResolvedVm } from '../stack.ts';
 
 export function visibilityOfReference({ address, field }: Where, stack: ResolvedStack): Visibility | undefined {
   const parts = field?.split('.') ?? [];

@@ -42,8 +42,9 @@ const SHORTEST_PAUSE_IN_SILENCE_MS = 1_000;
 const LONGEST_PAUSE_IN_SILENCE_MS = 60_000;
 /** Most guests boot in less. */
 const SUSPICIOUS_SILENCE_MS = 15_000;
-/** Between two questions to the one silent agent that is asked early. */
-const EARLY_PAUSE_SHARE = 0.055;
+/** Between two questions to the one silent agent that is asked early; longer once most guests would have booted. */
+const EARLY_PAUSE_SHARE = { booting: 0.048, slow: 0.055 };
+const USUAL_BOOT_MS = 60_000;
 /** Signs of life are cheap to read, so they are read more often. */
 const SIGN_SHARE = 0.04;
 const SHORTEST_SIGN_PAUSE_MS = 1_500;
@@ -258,15 +259,20 @@ class Wait {
     if (!this.#hasSign && managedNic !== undefined) {
       const isEarly = this.#context.signs.mayAskEarly(vmid);
       // Otherwise the pause is spent waiting for a sign of life.
-      return isEarly ? this.#quiet(EARLY_PAUSE_SHARE, 0, LONGEST_PAUSE_IN_SILENCE_MS) : 0;
+      if (!isEarly) return 0;
+      const share = this.#quietMs() > USUAL_BOOT_MS ? EARLY_PAUSE_SHARE.slow : EARLY_PAUSE_SHARE.booting;
+      return this.#quiet(share, 0, LONGEST_PAUSE_IN_SILENCE_MS);
     }
     return this.#quiet(SILENCE_SHARE, SHORTEST_PAUSE_IN_SILENCE_MS, LONGEST_PAUSE_IN_SILENCE_MS);
   }
 
   /** A share of the time since something last changed, within limits. */
   #quiet(share: number, shortestMs: number, longestMs: number): number {
-    const quietMs = this.#context.clock.ticks() - this.#movedAt;
-    return bounded(share * quietMs, shortestMs, longestMs);
+    return bounded(share * this.#quietMs(), shortestMs, longestMs);
+  }
+
+  #quietMs(): number {
+    return this.#context.clock.ticks() - this.#movedAt;
   }
 
   #tooLate() {

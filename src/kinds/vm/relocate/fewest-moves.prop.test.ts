@@ -197,6 +197,42 @@ describe('rebalancing', () => {
     expect(moves.map(({ address }) => address).toSorted()).toEqual(['vm.worker[1]', 'vm.worker[2]', 'vm.worker[3]']);
   });
 
+  it('leaves no rule broken that moves can restore, also moves of VMs that only make room', () => {
+    forAll({ nodes: 3, members: 2 }, 600, (scene) => {
+      const { moves, left, isPartial } = fewestMoves(scene.vms, scene.estate);
+      if (left.length === 0 || isPartial) return;
+      const after = {
+        ...scene,
+        vms: scene.vms.map((each, at) => ({ ...each, node: assigned(scene, moves)[at] ?? '' })),
+      };
+      for (const nodes of fewer(after, scene.vms.length + 1))
+        expect(scoreOf(after, nodes)[0], `${nodes}`).toBeGreaterThanOrEqual(left.length);
+    });
+  });
+
+  it('moves a VM that breaks no rule out of the way of those that can go nowhere else', () => {
+    const memory = { totalBytes: 64 * GIB, freeBytes: 64 * GIB };
+    const on = (group: string, node: string, sites: readonly string[], apartFrom: readonly string[]): PlacedVm => ({
+      vm: {
+        address: `vm.${group}`,
+        group,
+        memoryBytes: 4 * GIB,
+        cores: 1,
+        rules: { spread: false, by: 'memory', apartFrom },
+        sites: new Map(sites.map((each) => [each, { ok: true, storage: new Map() }])),
+      },
+      node,
+    });
+    const vms = [on('control', 'pve2', ['pve1', 'pve2', 'pve3'], []), on('worker', 'pve1', ['pve2'], ['control'])];
+    const nodes = ['pve1', 'pve2', 'pve3'].map((name) => ({ name, zone: undefined, memory }));
+    const { moves, left, isPartial } = fewestMoves(vms, { nodes, residents: [], rooms: new Map() });
+    expect(moves.map(({ address, to }) => [address, to])).toEqual([
+      ['vm.control', 'pve3'],
+      ['vm.worker', 'pve2'],
+    ]);
+    expect([left, isPartial]).toEqual([[], false]);
+  });
+
   it('leaves a group alone if it is as even as possible', () => {
     forAll({ nodes: 4, members: 5 }, 300, (scene) => {
       const before = scoreOf(

@@ -1,7 +1,8 @@
 /**
  * The moves that bring VMs back within their rules: nodes they may be on, memory that stays free, `max_per_node`,
  * `apart_from`, and an even spread over zones and nodes. As few as possible, and none that only swaps equals: a VM that
- * breaks no rule moves only if its group becomes more even. Each move fits once those before it are done. Pure.
+ * breaks no rule moves only if its group becomes more even, or to make room for one that breaks a rule. Each move fits once
+ * those before it are done. Pure.
  */
 import { type Estate, PlacementLedger, type PlacementVm } from '../placement/ledger.ts';
 import { reasonFor } from '../placement/words.ts';
@@ -42,12 +43,15 @@ export function fewestMoves(vms: readonly PlacedVm[], estate: Estate): Balance {
   let balance = reached.balance(direct ?? improved(reached, { again: false }));
   // Each round ends better, or as well with fewer moves, so there is a last one.
   for (;;) {
-    const shorter = new Board(vms, estate);
-    const moves = shorter.shorterWay(balance, reached.total());
-    if (!moves) return balance;
-    reached = shorter;
-    balance = shorter.balance(moves);
+    const other = new Board(vms, estate);
+    const moves = other.shorterWay(balance, reached.total()) ?? other.wayAround(reached.total());
+    if (!moves) break;
+    reached = other;
+    balance = other.balance(moves);
   }
+  return balance.moves.length > 0 && balance.left.length > 0 && !balance.isPartial
+    ? { ...balance, isPartial: fewestMoves(reached.placed(), estate).moves.length > 0 }
+    : balance;
 }
 
 interface Choice {
@@ -64,6 +68,13 @@ function improved(board: Board, choice: Choice): Move[] {
 
 /** A search for fewer moves stops after this many attempts; then the moves found so far count. */
 const MOST_POSITIONS = 3_000;
+
+interface Search {
+  /** A position with a worse score is none to end in. */
+  readonly goal: Score;
+  readonly mayBePartial: boolean;
+  readonly budget: { left: number };
+}
 
 interface Candidate {
   readonly placed: PlacedVm;
@@ -143,21 +154,44 @@ class Board {
   shorterWay({ moves, isPartial }: Balance, goal: Score): readonly Move[] | undefined {
     const budget = { left: MOST_POSITIONS };
     for (let depth = 1; depth < moves.length; depth++) {
-      const found = this.#within(depth, () => this.#finished(goal, isPartial), budget);
+      const found = this.#within(depth, this.total(), { goal, mayBePartial: isPartial, budget });
       if (found || budget.left <= 0) return found;
     }
     return undefined;
   }
 
-  #within(depth: number, finished: () => Move[] | undefined, budget: { left: number }): Move[] | undefined {
-    const rest = finished();
+  /**
+   * Where VMs still break rules although every single move was tried: the fewest moves, also of VMs that only make room, after
+   * which fewer of them do; undefined if there are none, or too many to try.
+   */
+  wayAround([broken]: Score): readonly Move[] | undefined {
+    const budget = { left: MOST_POSITIONS };
+    const movable = this.#vms.filter(({ isFixed }) => !isFixed).length;
+    for (let depth = 1; broken > 0 && depth <= movable && budget.left > 0; depth++) {
+      const goal: Score = [broken - 1, INFINITE, INFINITE];
+      const found = this.#within(depth, this.total(), { goal, mayBePartial: true, budget });
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  /** The VMs where they are now. */
+  placed(): PlacedVm[] {
+    return this.#vms.map((each) => ({ ...each, node: this.#at(each) }));
+  }
+
+  /** `score` is that of the present position. */
+  #within(depth: number, score: Score, search: Search): Move[] | undefined {
+    const rest = compareScores(score, search.goal) > 0 ? undefined : this.#finished(search.mayBePartial);
     if (rest || depth === 0) return rest;
     for (const placed of this.#vms) {
       if (placed.isFixed || this.#at(placed) !== placed.node) continue;
       for (const to of this.#elsewhere(placed)) {
-        if (budget.left-- <= 0) return undefined;
+        if (search.budget.left-- <= 0) return undefined;
+        const next = sumOf(score, this.#gain(placed, placed.node, to));
+        if (depth === 1 && compareScores(next, search.goal) > 0) continue;
         const move = this.carryOut({ placed, to });
-        const others = this.#within(depth - 1, finished, budget);
+        const others = this.#within(depth - 1, next, search);
         if (others) return [move, ...others];
         this.#takeBack(placed);
       }
@@ -165,9 +199,8 @@ class Board {
     return undefined;
   }
 
-  /** What still improves something here; undefined if this position is worse than the goal, or leads to one with open moves. */
-  #finished(goal: Score, mayBePartial: boolean): Move[] | undefined {
-    if (compareScores(this.total(), goal) > 0) return undefined;
+  /** What still improves something here; undefined if that leads to a position with open moves. */
+  #finished(mayBePartial: boolean): Move[] | undefined {
     const moves = improved(this, { again: false });
     if (mayBePartial || !this.bestMove()) return moves;
     const moved = new Set(moves.map(({ address }) => address));
@@ -225,7 +258,7 @@ class Board {
   #fits(placed: PlacedVm, to: string): boolean {
     const from = this.#at(placed);
     this.#ledger.remove(placed.vm, from);
-    const isFree = this.#ledger.refusals(placed.vm, to).length === 0;
+    const isFree = this.#ledger.fits(placed.vm, to);
     this.#ledger.put(placed.vm, from);
     return isFree;
   }
@@ -251,7 +284,11 @@ class Board {
   }
 
   #isBroken(placed: PlacedVm): boolean {
-    return this.#rulesBroken(placed).length > 0;
+    const node = this.#at(placed);
+    this.#ledger.remove(placed.vm, node);
+    const isFree = this.#ledger.fits(placed.vm, node);
+    this.#ledger.put(placed.vm, node);
+    return !isFree;
   }
 
   #rulesBroken(placed: PlacedVm): readonly string[] {
@@ -281,6 +318,11 @@ class Board {
 }
 
 const NO_GAIN: Score = [0, 0, 0];
+const INFINITE = Number.POSITIVE_INFINITY;
+
+function sumOf(a: Score, b: Score): Score {
+  return [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+}
 
 function compareScores(a: Score, b: Score): number {
   return a[0] - b[0] || a[1] - b[1] || a[2] - b[2];

@@ -6,7 +6,8 @@ import { advice, type Hint, setting } from '../../../base/hint.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
 import type { HaResource } from '../../../pve/index.ts';
 import { fromWireBoolean, splitProperty } from '../../../pve/wire/index.ts';
-import type { Observed, StorageRow } from '../../observed.ts';
+import type { StorageRow } from '../../cluster.ts';
+import type { Observed } from '../../observed.ts';
 import { type Drive, drivesOf, parseDrive } from '../config/disks.ts';
 import { propertyOf } from '../config/parts.ts';
 import { taskName, unlockHint } from '../lock.ts';
@@ -36,7 +37,7 @@ export function obstaclesOf(mover: Mover, observed: Observed, offline: Hint): Ob
     ...memoryObstacles(mover.vm, offline),
     ...clipboardObstacle(mover.vm, observed, offline),
     ...driveObstacles(mover, observed, offline),
-    ...highAvailabilityObstacle(mover, observed),
+    ...highAvailabilityObstacle(mover, observed, offline),
   ];
 }
 
@@ -219,7 +220,7 @@ function driveObstacles(mover: Mover, observed: Observed, offline: Hint): Obstac
 }
 
 /** Rule [source HA Resources/PVEVM.pm migrate]: the HA manager does not ask for local disks to be copied. */
-function highAvailabilityObstacle(mover: Mover, observed: Observed): Obstacle[] {
+function highAvailabilityObstacle(mover: Mover, observed: Observed, offline: Hint): Obstacle[] {
   if (!isManagedByHa(mover)) return [];
   const local = storedDrives(mover, observed).filter(
     ({ drive: { kind, key }, isShared }) => !isShared && kind === 'disk' && !key.startsWith('unused'),
@@ -231,7 +232,7 @@ function highAvailabilityObstacle(mover: Mover, observed: Observed): Obstacle[] 
     {
       path: 'ha',
       what: `is under HA, and the HA manager does not copy local disks while a VM runs: ${slots} on "${first.storage}".`,
-      hint: advice`Move the disks to a storage that all nodes share (${setting(`disks.${first.drive.key}.storage`, '…')}), or take the VM out of HA for the time of the move: ${setting('ha', false)}`,
+      hint: advice`Move the disks to a storage that all nodes share (${setting(`disks.${first.drive.key}.storage`, '…')}), or take the VM out of HA for the time of the move (${setting('ha', false)}). ${offline}`,
       isLiveOnly: true,
     },
   ];

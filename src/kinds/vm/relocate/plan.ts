@@ -77,7 +77,7 @@ function drained(residents: readonly Resident[], node: string, context: Relocate
       rules,
     })),
   });
-  const blocked = new Set(movers.filter((mover) => mover.problems.length > 0).map(({ address }) => address as string));
+  const blocked = new Set<string>(movers.filter(({ problems }) => problems.length > 0).map(({ address }) => address));
   const homeless = refused.filter(({ vm }) => !blocked.has(vm.address));
   if (problems.length + homeless.length > 0) {
     return { ...NOTHING_PLANNED, problems: [...problems, ...homeless.map((each) => noNode(each, movers))] };
@@ -134,7 +134,7 @@ function rebalanced(residents: readonly Resident[], context: RelocateContext): K
     return { vm: { ...placement, sites }, node: vm.node, isFixed };
   });
   const { moves, left, isPartial } = fewestMoves(placed, estateWithout(residents, context));
-  const byAddress = new Map(residents.map((resident) => [resident.address as string, resident]));
+  const byAddress = new Map<string, (typeof residents)[number]>(residents.map((each) => [each.address, each]));
   const resources = moves.flatMap((move) => {
     const resident = byAddress.get(move.address);
     return resident ? moveOf(resident, requestOf(move, resident), context) : [];

@@ -3,9 +3,9 @@ import { type Address, kindOf } from '../../../base/address.ts';
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command, setting } from '../../../base/hint.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { RelocateContext } from '../../kind.ts';
-import { recordedMachines, type VmRecord } from '../../recorded.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
+import { recordedMachines } from '../../recorded.ts';
 import { propertyOf } from '../config/parts.ts';
 import { diffVm } from '../diff/diff.ts';
 import { notOurs, sameVm, vmName } from '../identity.ts';
@@ -15,6 +15,8 @@ import { allowedNodes } from '../placement/candidates.ts';
 import { DEFAULT_RULES, type PlacementVm } from '../placement/ledger.ts';
 import { withKnownNodes } from '../placement/place.ts';
 import { desiredOfExisting } from '../plan/desired-vm.ts';
+import type { VmRecord } from '../record.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { type Mover, type Obstacle, obstaclesOf } from './obstacles.ts';
 
 export interface Resident extends Mover {

@@ -2,8 +2,9 @@
  * The nodes that a VM could move to: what it needs there, or why it cannot go there; and the room that is left. Pure.
  */
 
+import type { GuestRow } from '../../cluster.ts';
 import type { RelocateContext } from '../../kind.ts';
-import type { GuestRow, Observed } from '../../observed.ts';
+import type { Observed } from '../../observed.ts';
 import { mappedPaths } from '../../pci-mapping/mapping.ts';
 import { propertyOf } from '../config/parts.ts';
 import type { Estate, PlacementNode, Site } from '../placement/ledger.ts';

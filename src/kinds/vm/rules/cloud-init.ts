@@ -1,8 +1,8 @@
 /** The guest gets cloud-init settings from a drive. A clone may inherit one; an empty VM has none. */
 import { advice, setting } from '../../../base/hint.ts';
-import type { VmRule } from '../../fields/rule.ts';
 import { userDataProblem } from '../seed/documents.ts';
 import { ownDocuments } from '../seed/fields.ts';
+import type { VmRule } from './rule.ts';
 
 export const cloudInitNeedsDrive: VmRule = {
   reads: ['cloud_init.storage', 'clone.template', 'guest'],

@@ -1,8 +1,8 @@
 /** Fields that exclude each other, or that need another one. */
 
-import type { Violation, VmRule } from '../../fields/rule.ts';
-import type { ResolvedVm } from '../../stack.ts';
 import { rowsOfDiskOption } from '../fields/rows.ts';
+import type { ResolvedVm } from '../stack.ts';
+import type { Violation, VmRule } from './rule.ts';
 
 /** Written keys of a part, in the order of the file. */
 function written(part: object): string[] {

@@ -1,7 +1,6 @@
 /** All rules about VMs, each alone or compared with the others. */
 
-import type { StackRule, Violation, VmRule } from '../../fields/rule.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { ResolvedVm } from '../stack.ts';
 import {
   cloudInitNeedsDrive,
   cloudInitSlotIsFree,
@@ -22,6 +21,7 @@ import {
   bootDevicesExist,
   efiNeedsOvmf,
   extraKeysAreFree,
+  notesHaveNoOwnershipLine,
   pcieNeedsQ35,
   vcpusFitCores,
 } from './machine.ts';
@@ -38,6 +38,7 @@ import {
   smbiosFits,
   snippetsAreUsed,
 } from './platform.ts';
+import type { StackRule, Violation, VmRule } from './rule.ts';
 import {
   idIsNotTheTemplate,
   sharedAddressIsFree,
@@ -67,6 +68,7 @@ export const VM_RULES: readonly VmRule[] = [
   nameServersAreAddresses,
   newCardsHaveBridge,
   newDisksAreComplete,
+  notesHaveNoOwnershipLine,
   numaNodesFit,
   optionsFitTheBus,
   ownDocumentsFitTheGuest,

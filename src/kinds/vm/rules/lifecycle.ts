@@ -1,7 +1,7 @@
 /** Rules for how a VM is created (by a clone, from an image, or empty), when it is ready, and who controls its power. */
 import { advice, setting } from '../../../base/hint.ts';
-import type { StackRule, VmRule } from '../../fields/rule.ts';
 import type { DiskFields } from '../fields/disks.ts';
+import type { StackRule, VmRule } from './rule.ts';
 
 /** A linked clone shares the template's volumes, so it has nothing to place or convert. */
 export const linkedCloneStaysPut: VmRule = {

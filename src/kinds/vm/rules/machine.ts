@@ -3,10 +3,26 @@
 import { advice, setting } from '../../../base/hint.ts';
 import { didYouMean } from '../../../base/text/closest.ts';
 import { printByteSize } from '../../../base/values/units.ts';
-import { slotsThatStay, type Violation, type VmRule } from '../../fields/rule.ts';
-import type { ResolvedVm } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { configKeys, isModelledKey, rowsOfKey } from '../fields/rows.ts';
+import { OWNERSHIP_PREFIX } from '../identity.ts';
+import { ownershipLines } from '../ownership.ts';
+import type { ResolvedVm } from '../stack.ts';
+import { slotsThatStay, type Violation, type VmRule } from './rule.ts';
+
+/** Ownership lines in the notes are ours: one in the file would be taken for ours and never be found as written. */
+export const notesHaveNoOwnershipLine: VmRule = {
+  reads: ['description'],
+  *check(vm) {
+    if (ownershipLines(vm.fields.description ?? '').length === 0) return;
+    yield {
+      vm,
+      path: 'description',
+      detail: `"description" contains an ownership line, "${OWNERSHIP_PREFIX}stack=…". Proxwright writes the one of this VM itself.`,
+      hint: 'Remove that line from the text.',
+    };
+  },
+};
 
 /** Proxmox: "balloon value too large (must be smaller than assigned memory)". */
 export const balloonFitsMemory: VmRule = {

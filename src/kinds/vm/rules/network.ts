@@ -11,8 +11,8 @@ import {
   printIp,
   specialUse,
 } from '../../../base/values/ip-address.ts';
-import type { Violation, VmRule } from '../../fields/rule.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { ResolvedVm } from '../stack.ts';
+import type { Violation, VmRule } from './rule.ts';
 
 /** A card without a bridge uses QEMU's own NAT, which is rarely intended. */
 export const newCardsHaveBridge: VmRule = {

@@ -1,12 +1,12 @@
 /** Rules for the virtual board and the layout of memory: what Proxmox would refuse, or would find out when the VM starts. */
 import { advice, setting } from '../../../base/hint.ts';
 import { printByteSize } from '../../../base/values/units.ts';
-import type { Violation, VmRule } from '../../fields/rule.ts';
-import type { ResolvedVm } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { mergedText } from '../diff/merge.ts';
 import type { DiskFields } from '../fields/disks.ts';
 import { ownDocuments } from '../seed/fields.ts';
+import type { ResolvedVm } from '../stack.ts';
+import type { Violation, VmRule } from './rule.ts';
 
 type Limits = NonNullable<DiskFields['limits']>;
 

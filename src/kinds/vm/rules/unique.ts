@@ -1,7 +1,7 @@
 /** Values that must be unique: names, IDs, MAC addresses and IP addresses. */
 import { parseInterface, parseIp, printIp } from '../../../base/values/ip-address.ts';
-import { isTemplate, type StackRule, type Violation } from '../../fields/rule.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import type { ResolvedVm } from '../stack.ts';
+import { isTemplate, type StackRule, type Violation } from './rule.ts';
 
 interface Claim {
   readonly vm: ResolvedVm;

@@ -1,12 +1,12 @@
 /** The snapshot that an apply takes before it changes a running VM, and the older ones that it then deletes. Pure. */
 import { ProxwrightError } from '../../../base/errors.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { Findings } from '../../kind.ts';
-import type { VmRecord } from '../../recorded.ts';
-import { whereOf } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import type { VmFields } from '../fields/index.ts';
 import type { VmObserved } from '../observed.ts';
 import type { VmPlanInput } from '../plan/desired-vm.ts';
+import type { VmRecord } from '../record.ts';
 import { vmStep } from '../steps.ts';
 import { snapshotProblems } from './obstacles.ts';
 import { isAutomatic } from './snapshots.ts';

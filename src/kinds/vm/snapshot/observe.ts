@@ -1,12 +1,14 @@
 /** Reads the snapshots of VMs, where a command is about them or the plan of a VM depends on them. */
 import { type Address, covers } from '../../../base/address.ts';
 import { isNotFound, type Pve } from '../../../pve/index.ts';
+import { type Readable, readIfAllowed } from '../../cluster.ts';
 import type { ObserveContext } from '../../kind.ts';
-import { type ObservedVm, type Readable, readIfAllowed } from '../../observed.ts';
-import type { ResolvedStack, ResolvedVm } from '../../stack.ts';
+import type { ResolvedStack } from '../../stack.ts';
 import { parseDrive } from '../config/disks.ts';
+import type { ObservedVm } from '../observe/observed-vms.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { namesNewPlaces } from '../plan/checks/new-places.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { snapshotPolicy } from './before-change.ts';
 import { snapshotsIn, type VmSnapshots } from './snapshots.ts';
 

@@ -2,11 +2,12 @@
 import type { Diagnostic, Where } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
+import { whereOf } from '../../fields/positions.ts';
 import type { Observed } from '../../observed.ts';
-import { type ResolvedVm, whereOf } from '../../stack.ts';
 import { type Drive, drivesOf, formatOfVolume, parseDrive, storageOf } from '../config/disks.ts';
 import { vmName } from '../identity.ts';
 import type { VmObserved } from '../observed.ts';
+import type { ResolvedVm } from '../stack.ts';
 import type { VmSnapshots } from './snapshots.ts';
 
 interface Taking {

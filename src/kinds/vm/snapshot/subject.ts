@@ -5,9 +5,9 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { closest } from '../../../base/text/closest.ts';
 import { type Change, UNDETAILED } from '../../change.ts';
-import type { VmRecord } from '../../recorded.ts';
-import type { ResolvedVm } from '../../stack.ts';
 import type { VmObserved } from '../observed.ts';
+import type { VmRecord } from '../record.ts';
+import type { ResolvedVm } from '../stack.ts';
 import type { VmSnapshots } from './snapshots.ts';
 
 export interface Subject {

@@ -98,3 +98,14 @@ function stands(
   const [part] = parts;
   return desired.kind === 'notes' || part === undefined || propertyOf(key, text).get(part) !== undefined;
 }
+
+describe('a USB device of the host', () => {
+  it('is named as Proxmox has it, because only a mapping can be in the file', () => {
+    const values = new Map([...CLOUD_TEMPLATE.values, ['usb0', 'host=10c4:ea60,usb3=1'], ['usb1', 'host=spice']]);
+    const { leftOut, written } = fieldsOfVm(observedVm(values));
+    expect(leftOut).toContainEqual(
+      expect.stringMatching(/^usb0: host=10c4:ea60,usb3=1 \(a USB device or port of the host/),
+    );
+    expect(written.usb).toEqual({ usb1: { spice: true } });
+  });
+});

@@ -6,9 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { vmAddress } from '../../../base/address.ts';
 import { invariant } from '../../../base/errors.ts';
 import type { HaResource } from '../../../pve/index.ts';
-import type { ReadLines } from '../../existing.ts';
+import type { Lines } from '../../existing.ts';
 import { wordsOfText } from '../../fields/words.ts';
-import { bareVm } from '../../stack.ts';
 import { desiredConfig } from '../config/desired-config.ts';
 import { type Drive, diskPartText, drivesOf } from '../config/disks.ts';
 import { propertyOf } from '../config/parts.ts';
@@ -35,6 +34,7 @@ import { effectiveValues, type VmObserved } from '../observed.ts';
 import { stripOwnership } from '../ownership.ts';
 import { violationsOf } from '../rules/index.ts';
 import { heldSeed } from '../seed/seed-place.ts';
+import { bareVm } from '../stack.ts';
 
 /** A part of a stack file, not validated yet. */
 type Tree = { [key: string]: unknown };
@@ -76,7 +76,8 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
     if (drive.key !== seed?.key) readDrive(tree, drive, values.get(drive.key) ?? '');
   }
   for (const [key, text] of values) {
-    readSlot(tree, key, text);
+    if (isHostUsb(key, text)) leftOut.push(`${key}: ${text} (${HOST_USB})`);
+    else readSlot(tree, key, text);
     leftOut.push(...partsWithoutField(key, text));
     if (key === 'cipassword') leftOut.push('cloud_init.password: it cannot be read back');
     if (isModelledKey(key) || NOT_SETTINGS.test(key)) continue;
@@ -86,6 +87,13 @@ export function fieldsOfVm(observed: VmObserved, ha?: HaResource): ImportedField
   if (!observed.running) tree.power = 'stopped';
   if (ha) tree.ha = writtenHa(ha);
   return settled(tree, observed, leftOut);
+}
+
+const HOST_USB = 'a USB device or port of the host, which only root@pam can set; with a mapping, the file can name it';
+
+function isHostUsb(key: string, text: string): boolean {
+  const host = /^usb\d+$/.test(key) ? propertyOf(key, text).get('host') : undefined;
+  return host !== undefined && host !== 'spice';
 }
 
 /** Sub-keys of Proxmox that no field sets: they stay as they are, whatever else changes. */
@@ -264,7 +272,7 @@ interface FittedLines {
  */
 export async function fittedLines(
   found: ImportedFields,
-  read: ReadLines,
+  read: (written: Lines) => Promise<VmFields | undefined>,
   untruePaths: (fields: VmFields) => readonly string[],
 ): Promise<FittedLines> {
   let written = found.written;

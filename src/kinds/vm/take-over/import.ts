@@ -9,24 +9,24 @@ import { advice, command, type Hint, setting } from '../../../base/hint.ts';
 import { setUuid } from '../../../base/text/node-command.ts';
 import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
-import type { TakenOver, TakeOverContext } from '../../existing.ts';
-import { foreign } from '../../foreign.ts';
+import type { Lines, ReadLines, TakenOver, TakeOverContext } from '../../existing.ts';
 import type { Observed } from '../../observed.ts';
 import { readPciMappings } from '../../pci-mapping/observe.ts';
-import type { ResolvedVm } from '../../stack.ts';
+import { foreign } from '../../safety/foreign.ts';
 import type { VmFields } from '../fields/index.ts';
 import { notOurs, sameVm } from '../identity.ts';
 import { halfMadeRefusal } from '../lock.ts';
 import { readHa } from '../observe/ha.ts';
 import { readVm, type VmObserved } from '../observed.ts';
 import { findOwnership, ownershipCounts, ownershipLines, withoutLineage } from '../ownership.ts';
+import type { ResolvedVm } from '../stack.ts';
 import { fieldsOfVm, fittedLines, type ImportedFields } from './fields.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { ownershipStep, type TakeOverInput, takeOver } from './take-over.ts';
 
 type Identified = VmObserved & { readonly uuid: string };
 
-export async function takeOverVm(context: TakeOverContext): Promise<TakenOver> {
+export async function takeOverVm(context: TakeOverContext): Promise<TakenOver<VmObserved>> {
   const { stack, address, state } = context;
   const { lineage } = state;
   const inFile = stack.vms.find((vm) => vm.address === address);
@@ -83,8 +83,13 @@ async function describe(
     takeOver({ ...cluster, stackName: stack.name, lineage, address, fields, observed, addresses: {} })
       .differences.map(({ path }) => path)
       .filter((path) => path !== 'ownership');
-  const { written, fields } = await fittedLines(found, readLines, untruePaths);
+  const { written, fields } = await fittedLines(found, (lines) => fieldsWith(lines, readLines, address), untruePaths);
   return { found: { ...found, written }, fields };
+}
+
+/** The fields of the VM with these lines added to the file; undefined if the file would be invalid. */
+async function fieldsWith(lines: Lines, readLines: ReadLines, address: Address): Promise<VmFields | undefined> {
+  return (await readLines(lines))?.vms.find((vm) => vm.address === address)?.fields;
 }
 
 /** An import does not move, start or stop the VM: node and power apply when a VM is created or the file changes. */

@@ -10,7 +10,7 @@ import type { Pve } from '../../../pve/client.ts';
 import { isNotFound } from '../../../pve/errors/kinds.ts';
 import type { ClusterContext, RecoverContext, Recovery, Standing } from '../../existing.ts';
 import { readPciMappings } from '../../pci-mapping/observe.ts';
-import type { StackState, VmRecord } from '../../recorded.ts';
+import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import { isTemplateAddress, versionAddress } from '../../template/versions.ts';
 import { drivesOf } from '../config/disks.ts';
@@ -19,6 +19,7 @@ import { sameVm, vmName } from '../identity.ts';
 import { observeHa } from '../observe/ha.ts';
 import { isHalfMade, readVm, type VmObserved } from '../observed.ts';
 import { findOwnership, isForeign, type Ownership, ownershipCounts } from '../ownership.ts';
+import type { VmRecord } from '../record.ts';
 import { knownAddresses } from './known-addresses.ts';
 import { takeOver } from './take-over.ts';
 

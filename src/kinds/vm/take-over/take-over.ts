@@ -3,8 +3,6 @@ import type { Address } from '../../../base/address.ts';
 import type { Difference } from '../../change.ts';
 import type { Observed } from '../../observed.ts';
 import { type ObservedPci, pciMappingsFor } from '../../pci-mapping/plan.ts';
-import type { VmRecord } from '../../recorded.ts';
-import { bareVm } from '../../stack.ts';
 import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig } from '../config/desired.ts';
 import { desiredConfig } from '../config/desired-config.ts';
@@ -16,8 +14,10 @@ import { appliedHa, diffHa } from '../ha.ts';
 import type { VmObserved } from '../observed.ts';
 import { printOwnership } from '../ownership.ts';
 import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
+import type { VmRecord } from '../record.ts';
 import { ipsOfSeed } from '../seed/addresses.ts';
 import { heldSeed, seedPlace } from '../seed/seed-place.ts';
+import { bareVm } from '../stack.ts';
 import { vmStep } from '../steps.ts';
 
 interface Recorded {

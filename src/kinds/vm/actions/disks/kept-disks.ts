@@ -5,7 +5,8 @@
  * either VM has changed, is refused.
  */
 import { keptAddress } from '../../../../base/address.ts';
-import type { Action, ActionContext } from '../../../action.ts';
+import { patiently } from '../../../safety/rounds.ts';
+import { runTask } from '../../../safety/tasks.ts';
 import { parseDrive } from '../../config/disks.ts';
 import { isProtected } from '../../diff/effects.ts';
 import { holderConfig, lostDisk } from '../../holder.ts';
@@ -13,17 +14,17 @@ import { vmName } from '../../identity.ts';
 import type { VmObserved } from '../../observed.ts';
 import type { HandOverInput, HoldInput, UnholdInput } from '../../steps.ts';
 import { configure } from '../configure.ts';
+import type { VmAction, VmContext } from '../context.ts';
 import { destroyVm, refuseHolding } from '../life/destroy.ts';
 import { createVm } from '../life/make.ts';
-import { forgetObserved, inRounds, knownVm, look, lookIfThere, patiently } from '../safety/look.ts';
-import { runTask } from '../safety/tasks.ts';
+import { forgetObserved, inRounds, knownVm, look, lookIfThere } from '../safety/look.ts';
 
 /** A context for the VM that holds the disks of the step's VM. */
-export function besideHolder(context: ActionContext): ActionContext {
+export function besideHolder(context: VmContext): VmContext {
   return context.beside(keptAddress(context.address));
 }
 
-export const holdDisks: Action<HoldInput> = async (context, { node, name, pool, of, planned }) => {
+export const holdDisks: VmAction<HoldInput> = async (context, { node, name, pool, of, planned }) => {
   const holder = besideHolder(context);
   await forgetIfGone(context, holder);
   const desired = holderConfig(of);
@@ -36,7 +37,7 @@ export const holdDisks: Action<HoldInput> = async (context, { node, name, pool, 
 };
 
 /** A holder that another client removed while it was empty is made again. */
-async function forgetIfGone(context: ActionContext, holder: ActionContext): Promise<void> {
+async function forgetIfGone(context: VmContext, holder: VmContext): Promise<void> {
   if (holder.recorded()?.uuid === undefined || (await patiently(holder, () => lookIfThere(holder)))) return;
   const { vmid, node, holds } = knownVm(holder);
   const vm = await patiently(context, () => look(context));
@@ -45,23 +46,23 @@ async function forgetIfGone(context: ActionContext, holder: ActionContext): Prom
   await holder.forget();
 }
 
-export const giveDisk: Action<HandOverInput> = (context, { slot }) => {
+export const giveDisk: VmAction<HandOverInput> = (context, { slot }) => {
   const holder = besideHolder(context);
   return handOver(context, slot, { from: context, to: holder, holder });
 };
 
-export const takeDisk: Action<HandOverInput> = (context, { slot }) => {
+export const takeDisk: VmAction<HandOverInput> = (context, { slot }) => {
   const holder = besideHolder(context);
   return handOver(context, slot, { from: holder, to: context, holder });
 };
 
 interface Parties {
-  readonly from: ActionContext;
-  readonly to: ActionContext;
-  readonly holder: ActionContext;
+  readonly from: VmContext;
+  readonly to: VmContext;
+  readonly holder: VmContext;
 }
 
-function handOver(context: ActionContext, slot: string, parties: Parties): Promise<void> {
+function handOver(context: VmContext, slot: string, parties: Parties): Promise<void> {
   const { from, to, holder } = parties;
   return inRounds(context, `hand over ${slot} of`, async () => {
     const target = await look(to);
@@ -83,13 +84,13 @@ function hasDrive({ current, pending }: VmObserved, slot: string): boolean {
 }
 
 /** A pending change concerns a drive that leaves the VM. */
-async function revert(from: ActionContext, { node, vmid, digest }: VmObserved, slot: string): Promise<void> {
+async function revert(from: VmContext, { node, vmid, digest }: VmObserved, slot: string): Promise<void> {
   await from.pve.node(node).vm(vmid).config.put({ revert: slot, digest }, { signal: from.signal });
   forgetObserved(from);
 }
 
 async function send(
-  context: ActionContext,
+  context: VmContext,
   slot: string,
   { from, to, holder, source, target }: Parties & { readonly source: VmObserved; readonly target: VmObserved },
 ): Promise<void> {
@@ -129,7 +130,7 @@ async function send(
  * Removes the holder. Removing its protection changes its digest: from then on Proxmox refuses every request of an
  * earlier run that would hand it a disk.
  */
-export const unhold: Action<UnholdInput> = async (context, { destroysData }) => {
+export const unhold: VmAction<UnholdInput> = async (context, { destroysData }) => {
   const holder = besideHolder(context);
   if (holder.recorded() === undefined) return;
   await inRounds(holder, 'remove', async () => {

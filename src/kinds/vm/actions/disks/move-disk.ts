@@ -6,16 +6,17 @@
 
 import { hasCode, isFamily, ProxwrightError } from '../../../../base/errors.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
-import type { Action, ActionContext } from '../../../action.ts';
+import { patiently } from '../../../safety/rounds.ts';
+import { runTask } from '../../../safety/tasks.ts';
 import { formatOfVolume, parseDrive, storageOf } from '../../config/disks.ts';
 import { printPropertyOf, propertyOf } from '../../config/parts.ts';
 import { vmName } from '../../identity.ts';
 import type { VmObserved } from '../../observed.ts';
 import type { MoveDiskInput } from '../../steps.ts';
-import { forgetObserved, inRounds, lastLook, patiently } from '../safety/look.ts';
-import { runTask } from '../safety/tasks.ts';
+import type { VmAction, VmContext } from '../context.ts';
+import { forgetObserved, inRounds, lastLook } from '../safety/look.ts';
 
-export const moveDisk: Action<MoveDiskInput> = async (context, input) => {
+export const moveDisk: VmAction<MoveDiskInput> = async (context, input) => {
   let postponed: string | undefined;
   await inRounds(context, `move ${input.slot} of`, async () => {
     const vm = await lastLook(context);
@@ -45,7 +46,7 @@ function isThere(slot: string, text: string, { storage, format }: MoveDiskInput)
   return storageOf(drive) === storage && (formatNow === undefined || format === undefined || format === formatNow);
 }
 
-async function send(context: ActionContext, vm: VmObserved, text: string, input: MoveDiskInput): Promise<void> {
+async function send(context: VmContext, vm: VmObserved, text: string, input: MoveDiskInput): Promise<void> {
   const { slot, storage, format, kibPerSecond: bwlimit } = input;
   const { node, vmid, digest } = vm;
   const source = parseDrive(slot, text).file;
@@ -71,7 +72,7 @@ async function send(context: ActionContext, vm: VmObserved, text: string, input:
 }
 
 /** The digest of the read guards it: Proxmox refuses it once another client has changed the VM. */
-async function write(context: ActionContext, vm: VmObserved, params: Readonly<Record<string, string>>): Promise<void> {
+async function write(context: VmContext, vm: VmObserved, params: Readonly<Record<string, string>>): Promise<void> {
   const { node, vmid, digest } = vm;
   await context.intend({ vmid, node, keys: Object.values(params) }, { phase: 'incomplete' });
   context.observed.acted = true;
@@ -82,7 +83,7 @@ async function write(context: ActionContext, vm: VmObserved, params: Readonly<Re
   forgetObserved(context);
 }
 
-function noDisk(context: ActionContext, vm: VmObserved, slot: string): ProxwrightError {
+function noDisk(context: VmContext, vm: VmObserved, slot: string): ProxwrightError {
   return new ProxwrightError({
     code: 'NOT_FOUND',
     detail: `${vmName(vm)} has no disk ${slot} to move.`,
@@ -92,7 +93,7 @@ function noDisk(context: ActionContext, vm: VmObserved, slot: string): Proxwrigh
 }
 
 /** Names the sources of moves that Proxmox did not delete, in this run or in one that was interrupted. */
-export async function nameLeftSources(context: ActionContext, vm: VmObserved): Promise<void> {
+export async function nameLeftSources(context: VmContext, vm: VmObserved): Promise<void> {
   const { movedFrom = [] } = context.recorded() ?? {};
   if (movedFrom.length === 0) return;
   const attached = new Map([...vm.current, ...vm.pending].map(([key, text]) => [text.split(',')[0] ?? '', key]));
@@ -107,7 +108,7 @@ export async function nameLeftSources(context: ActionContext, vm: VmObserved): P
   await context.learn({ movedFrom: [] });
 }
 
-async function exists(context: ActionContext, { node, vmid }: VmObserved, volume: string): Promise<boolean> {
+async function exists(context: VmContext, { node, vmid }: VmObserved, volume: string): Promise<boolean> {
   const [storage = ''] = volume.split(':');
   try {
     const listed = await patiently(context, () =>
@@ -127,7 +128,7 @@ async function exists(context: ActionContext, { node, vmid }: VmObserved, volume
   }
 }
 
-async function warnOf(context: ActionContext, vm: VmObserved, volume: string, remove: string): Promise<void> {
+async function warnOf(context: VmContext, vm: VmObserved, volume: string, remove: string): Promise<void> {
   const { diagnostic } = new ProxwrightError({
     code: 'VOLUME_LEFT',
     detail: `${vmName(vm)} no longer uses ${volume}: its disk was moved, but Proxmox could not delete the source.`,

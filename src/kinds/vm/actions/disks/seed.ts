@@ -8,15 +8,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { invariant, isCanceled, ProxwrightError } from '../../../../base/errors.ts';
 import type { Secret } from '../../../../base/secret.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
-import type { Action, ActionContext } from '../../../action.ts';
-import type { SeedFile } from '../../../recorded.ts';
+import { follow } from '../../../safety/tasks.ts';
 import { drivesOf } from '../../config/disks.ts';
 import { macsOf } from '../../config/parts.ts';
 import type { VmObserved } from '../../observed.ts';
+import type { SeedFile } from '../../record.ts';
 import { type SeedSource, seedBytes, seedOf } from '../../seed/documents.ts';
 import type { SeedFields } from '../../seed/fields.ts';
+import type { VmAction, VmContext } from '../context.ts';
 import { inRounds, look, lookIfThere } from '../safety/look.ts';
-import { follow } from '../safety/tasks.ts';
 
 export interface SeedInput {
   /** A storage with the content type iso. */
@@ -33,7 +33,7 @@ export interface UnseedInput {
 const TRANSFER_MS = 5 * 60_000;
 
 /** Afterwards the record's `seed` names the volume for the drive. Every NIC must exist before. */
-export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
+export const sendSeed: VmAction<SeedInput> = (context, { storage, fields }) =>
   inRounds(context, 'seed', async () => {
     const vm = await look(context);
     const { node } = vm;
@@ -50,7 +50,7 @@ export const sendSeed: Action<SeedInput> = (context, { storage, fields }) =>
   });
 
 /** Removes replaced seeds. One that a drive still holds stays, and stays recorded. */
-export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
+export const removeSeeds: VmAction<UnseedInput> = async (context, { all }) => {
   const vm = await lookIfThere(context);
   const held = vm ? heldVolumes(vm) : new Set<string>();
   const { seed, oldSeeds } = context.recorded() ?? {};
@@ -66,12 +66,12 @@ export const removeSeeds: Action<UnseedInput> = async (context, { all }) => {
 };
 
 /** Removes all seeds of a VM that is gone. */
-export async function removeAllSeeds(context: ActionContext): Promise<void> {
+export async function removeAllSeeds(context: VmContext): Promise<void> {
   const recorded = context.recorded();
   for (const file of joined(recorded?.oldSeeds, recorded?.seed)) await removeFile(context, file);
 }
 
-function sourceOf(context: ActionContext, fields: SeedFields, vm: VmObserved): SeedSource {
+function sourceOf(context: VmContext, fields: SeedFields, vm: VmObserved): SeedSource {
   invariant(vm.uuid !== undefined, `${context.address} has no uuid.`);
   const secrets: Partial<Record<keyof SeedSource['secrets'], Secret>> = {};
   for (const document of fields.own) secrets[document] = known(context, `cloud_init.${document}`);
@@ -79,13 +79,13 @@ function sourceOf(context: ActionContext, fields: SeedFields, vm: VmObserved): S
   return { fields, macs: macsOf(new Map([...vm.current, ...vm.pending])), uuid: vm.uuid, secrets };
 }
 
-function known(context: ActionContext, key: string): Secret {
+function known(context: VmContext, key: string): Secret {
   const secret = context.secret(key);
   invariant(secret !== undefined, `${context.address}: "${key}" was not read.`);
   return secret;
 }
 
-async function send(context: ActionContext, file: SeedFile, filename: string, bytes: Uint8Array): Promise<void> {
+async function send(context: VmContext, file: SeedFile, filename: string, bytes: Uint8Array): Promise<void> {
   const { node, volid } = file;
   context.progress('seed');
   const checksum = { algorithm: 'sha256', value: createHash('sha256').update(bytes).digest('hex') } as const;
@@ -106,7 +106,7 @@ function heldOf(vm: VmObserved, { name }: SeedFields): SeedFile | undefined {
 
 /** A drive still holds the previous one; it is removed once the drive does not. */
 async function record(
-  context: ActionContext,
+  context: VmContext,
   seed: SeedFile & { readonly digest: string },
   held: SeedFile | undefined,
 ): Promise<void> {
@@ -117,7 +117,7 @@ async function record(
 }
 
 /** True if the file is gone. A file that cannot be removed is a warning, not a failure. */
-async function removeFile(context: ActionContext, file: SeedFile): Promise<boolean> {
+async function removeFile(context: VmContext, file: SeedFile): Promise<boolean> {
   const { node, volid } = file;
   try {
     await inRounds(context, 'remove seed', async () => {
@@ -140,7 +140,7 @@ async function removeFile(context: ActionContext, file: SeedFile): Promise<boole
 }
 
 /** Undefined if the storage has no such file. */
-async function sizeOf(context: ActionContext, { node, volid }: SeedFile): Promise<number | undefined> {
+async function sizeOf(context: VmContext, { node, volid }: SeedFile): Promise<number | undefined> {
   const { content } = context.pve.node(node).storage(storageOf(volid));
   const listed = await content.list({ content: 'iso' }, { signal: context.signal });
   const volume = listed.find((volume) => volume.volid === volid);

@@ -4,22 +4,23 @@ import { isFamily, ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { fromWireBoolean } from '../../../../pve/index.ts';
-import type { Action, ActionContext } from '../../../action.ts';
 import { isCreationUnfinished } from '../../../recorded.ts';
+import type { RoundEnd } from '../../../safety/rounds.ts';
+import { follow, runningTasks, runTask } from '../../../safety/tasks.ts';
 import { drivesOf, volumesOf } from '../../config/disks.ts';
 import { vmName } from '../../identity.ts';
 import type { VmObserved } from '../../observed.ts';
 import type { DestroyInput } from '../../steps.ts';
+import type { VmAction, VmContext } from '../context.ts';
 import { removeAllSeeds } from '../disks/seed.ts';
 import { releaseFromHa } from '../ha.ts';
 import { isRunning, switchOff } from '../power.ts';
 import { LockWatch } from '../safety/locked.ts';
-import { forgetObserved, inRounds, knownVm, lookIfThere, type RoundEnd, sendToOurs } from '../safety/look.ts';
-import { follow, runningTasks, runTask } from '../safety/tasks.ts';
+import { forgetObserved, inRounds, knownVm, lookIfThere, sendToOurs } from '../safety/look.ts';
 
 const DESTROY_MS = 10 * 60_000;
 
-export const destroyVm: Action<DestroyInput> = async (context, input) => {
+export const destroyVm: VmAction<DestroyInput> = async (context, input) => {
   // The record is gone: an earlier run was interrupted right after removing it.
   if (context.recorded() === undefined) return;
   try {
@@ -33,7 +34,7 @@ export const destroyVm: Action<DestroyInput> = async (context, input) => {
   await context.forget();
 };
 
-async function removeVm(context: ActionContext, input: DestroyInput): Promise<void> {
+async function removeVm(context: VmContext, input: DestroyInput): Promise<void> {
   await inRounds(context, 'destroy', async () => {
     const vm = await lookIfThere(context);
     if (!vm) return 'done';
@@ -61,7 +62,7 @@ async function removeVm(context: ActionContext, input: DestroyInput): Promise<vo
  * With the disks of its configuration. Volumes that only carry its id are in no plan, so they stay, except after a
  * creation that never finished: leftovers of a failed clone are ours.
  */
-async function remove(context: ActionContext, vm: VmObserved, { without }: DestroyInput): Promise<void> {
+async function remove(context: VmContext, vm: VmObserved, { without }: DestroyInput): Promise<void> {
   const { node, vmid } = vm;
   // A disk that changed hands and was not attached carries the id of its new VM.
   const isWhole = without !== undefined || !isCreationUnfinished(knownVm(context));
@@ -90,7 +91,7 @@ async function remove(context: ActionContext, vm: VmObserved, { without }: Destr
 }
 
 /** Proxmox removes the VM even if it could not remove a volume, which would then stay unnoticed. */
-function nameVolumes(context: ActionContext, vm: VmObserved): void {
+function nameVolumes(context: VmContext, vm: VmObserved): void {
   const volumes = drivesOf(vm.current).flatMap(({ kind, file }) =>
     kind === 'disk' || kind === 'cloud-init' ? [file] : [],
   );
@@ -103,7 +104,7 @@ function nameVolumes(context: ActionContext, vm: VmObserved): void {
 }
 
 /** Only the lock is left of its configuration: either our own destroy task is running, or one was interrupted. */
-async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<RoundEnd> {
+async function finishUnderWay(context: VmContext, vm: VmObserved): Promise<RoundEnd> {
   const { node, vmid } = vm;
   const [upid] = await runningTasks(context, { node, id: vmid, type: 'qmdestroy' });
   if (upid !== undefined) {
@@ -117,7 +118,7 @@ async function finishUnderWay(context: ActionContext, vm: VmObserved): Promise<R
 }
 
 /** Checked before anything is stopped: a VM that stays must not be shut down for nothing. */
-function refuseProtected(context: ActionContext, vm: VmObserved): void {
+function refuseProtected(context: VmContext, vm: VmObserved): void {
   if (fromWireBoolean(vm.current.get('protection') ?? '0') !== true) return;
   throw new ProxwrightError({
     code: 'PROTECTED',
@@ -128,7 +129,7 @@ function refuseProtected(context: ActionContext, vm: VmObserved): void {
 }
 
 /** Its disks would go with it, and the plan said that they stay. */
-export function refuseHolding(context: ActionContext, vm: VmObserved, slots: readonly string[] | 'all'): void {
+export function refuseHolding(context: VmContext, vm: VmObserved, slots: readonly string[] | 'all'): void {
   const held = [vm.current, vm.pending].flatMap((values) =>
     volumesOf(values, slots === 'all' ? undefined : new Set(slots)),
   );
@@ -143,13 +144,13 @@ export function refuseHolding(context: ActionContext, vm: VmObserved, slots: rea
 }
 
 /** Another client may have set protection, or started the VM again, after this run stopped it. */
-function soFar(context: ActionContext): string {
+function soFar(context: VmContext): string {
   return context.observed.acted
     ? 'It was not removed, but this run had already changed or stopped it.'
     : 'Nothing was changed.';
 }
 
-function stillRunning(context: ActionContext, vm: VmObserved): ProxwrightError {
+function stillRunning(context: VmContext, vm: VmObserved): ProxwrightError {
   return new ProxwrightError({
     code: 'ALREADY_RUNNING',
     detail: `${vmName(vm)} is running, and running VMs are not to be destroyed. ${soFar(context)}`,

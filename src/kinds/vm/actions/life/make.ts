@@ -10,20 +10,20 @@ import { randomHex } from '../../../../base/random.ts';
 import { Attempts, RETRIES } from '../../../../base/retry.ts';
 import { printDuration } from '../../../../base/values/units.ts';
 import { type FormParams, isNotExecuted, isOutcomeUnknown, type Upid } from '../../../../pve/index.ts';
-import type { Action, ActionContext } from '../../../action.ts';
-import { foreign } from '../../../foreign.ts';
-import type { VmRecord } from '../../../recorded.ts';
+import { foreign } from '../../../safety/foreign.ts';
+import { follow, isTaskLost } from '../../../safety/tasks.ts';
 import { unpackDesired } from '../../config/packed.ts';
 import { macsOf } from '../../config/parts.ts';
 import { creationValues } from '../../config/writes.ts';
 import { vmName } from '../../identity.ts';
 import type { VmObserved } from '../../observed.ts';
 import { appendOwnership, printOwnership } from '../../ownership.ts';
+import type { VmRecord } from '../../record.ts';
 import type { CloneInput, CreateInput, IdChoice } from '../../steps.ts';
+import type { VmAction, VmContext } from '../context.ts';
 import { whileTaskLocks } from '../safety/locked.ts';
 import { knownVm, look } from '../safety/look.ts';
 import { idTaken, type Making, occupantOf, settledOccupant } from '../safety/occupant.ts';
-import { follow, isTaskLost } from '../safety/tasks.ts';
 import { chooseId } from './records.ts';
 
 interface MakingJob {
@@ -40,12 +40,17 @@ interface MakingJob {
   readonly source?: VmRecord['source'];
   /** Of a clone: the VM whose lock Proxmox checks. */
   readonly from?: { readonly node: string; readonly vmid: number };
+  /** A linked clone copies no disk: it is over soon, and its log tells no progress. */
+  readonly isQuick?: boolean;
   readonly send: (vmid: number, notes: string) => Promise<Upid>;
 }
 
+/** Of a linked clone. The first one of a run is polled then, and the others when that one was over. */
+const QUICK_MS = 500;
+
 const NONCE_DIGITS = 24;
 
-async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
+async function makeVm(context: VmContext, job: MakingJob): Promise<void> {
   if (context.recorded()?.uuid !== undefined) {
     // An earlier call created it: only check that it is still there.
     await look(context);
@@ -83,7 +88,7 @@ async function makeVm(context: ActionContext, job: MakingJob): Promise<void> {
 }
 
 /** Resumes what an interrupted run journaled: checks the outcome first, then continues with the same id and nonce. */
-async function takenUp(context: ActionContext, job: MakingJob): Promise<Making | undefined> {
+async function takenUp(context: VmContext, job: MakingJob): Promise<Making | undefined> {
   const recorded = context.recorded();
   if (recorded?.nonce === undefined) return undefined;
   const making = { node: recorded.node, vmid: recorded.vmid, nonce: recorded.nonce };
@@ -98,20 +103,20 @@ async function takenUp(context: ActionContext, job: MakingJob): Promise<Making |
   return isDesired && isOpen ? { ...making, node: job.node } : undefined;
 }
 
-async function isMade(context: ActionContext, making: Making): Promise<boolean> {
+async function isMade(context: VmContext, making: Making): Promise<boolean> {
   const occupant = await settledOccupant(context, making);
   if (occupant.kind === 'ours') await recordMade(context, occupant.vm);
   return occupant.kind === 'ours';
 }
 
 /** The id that an earlier step reserved; no request with another nonce has used it. */
-function reservedId(context: ActionContext): number | undefined {
+function reservedId(context: VmContext): number | undefined {
   const recorded = context.recorded();
   const vmid = recorded?.nonce === undefined ? recorded?.vmid : undefined;
   return vmid !== undefined && context.ids.reserve(vmid, context.address) ? vmid : undefined;
 }
 
-function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making {
+function newMaking(context: VmContext, job: MakingJob, vmid: number): Making {
   const nonce = context.recorded()?.nonce ?? randomHex(context.random, NONCE_DIGITS);
   return { node: job.node, vmid, nonce };
 }
@@ -123,7 +128,7 @@ function newMaking(context: ActionContext, job: MakingJob, vmid: number): Making
 type Next = 'made' | { readonly kind: 'same-id' | 'other-id'; readonly because: unknown };
 
 /** One request with its task and the read of the result. */
-async function attempt(context: ActionContext, job: MakingJob, making: Making): Promise<Next> {
+async function attempt(context: VmContext, job: MakingJob, making: Making): Promise<Next> {
   const { vmid, nonce, node } = making;
   const sentAt = context.clock.now();
   const { name, recipe } = job;
@@ -136,7 +141,8 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
     context.progress(job.what);
     context.observed.acted = true;
     const upid = await job.send(vmid, appendOwnership(job.notes ?? '', line));
-    await follow(context, upid, { what: job.what, timeoutMs: context.timeouts.cloneMs, withProgress: true });
+    const pace = job.isQuick ? { usualMs: QUICK_MS } : { withProgress: true };
+    await follow(context, upid, { what: job.what, timeoutMs: context.timeouts.cloneMs, ...pace });
   } catch (error) {
     if (isCertain(error)) throw error;
     return afterFailure(context, job, making, error);
@@ -148,7 +154,7 @@ async function attempt(context: ActionContext, job: MakingJob, making: Making): 
 }
 
 /** Stacks share templates, so no state owns them. */
-function lineageOf({ lineage }: ActionContext, recipe: string | undefined): { lineage?: string | undefined } {
+function lineageOf({ lineage }: VmContext, recipe: string | undefined): { lineage?: string | undefined } {
   return recipe === undefined ? { lineage } : {};
 }
 
@@ -159,7 +165,7 @@ function isCertain(error: unknown): boolean {
   return hasCode(error, 'TASK_TIMEOUT');
 }
 
-async function afterFailure(context: ActionContext, job: MakingJob, making: Making, error: unknown): Promise<Next> {
+async function afterFailure(context: VmContext, job: MakingJob, making: Making, error: unknown): Promise<Next> {
   const isDoubtful = isOutcomeUnknown(error) || isTaskLost(error);
   const isRace = hasCode(error, 'VMID_TAKEN');
   // A task of ours ran, so a locked configuration under this id is what it left behind.
@@ -183,7 +189,7 @@ async function afterFailure(context: ActionContext, job: MakingJob, making: Maki
 }
 
 /** From here on the uuid identifies the VM. */
-export async function recordMade(context: ActionContext, vm: VmObserved): Promise<void> {
+export async function recordMade(context: VmContext, vm: VmObserved): Promise<void> {
   invariant(vm.uuid !== undefined, `${vmName(vm)} has no uuid in smbios1.`);
   const name = vm.current.get('name');
   await context.learn({
@@ -201,7 +207,7 @@ function nameOf(name: string | undefined): string | undefined {
   return name === undefined ? undefined : `the VM "${name}"`;
 }
 
-function lostAfterSuccess(context: ActionContext, making: Making, occupant: string): ProxwrightError {
+function lostAfterSuccess(context: VmContext, making: Making, occupant: string): ProxwrightError {
   const where = { address: context.address };
   const hint = advice`Make a new plan: ${command('plan')}.`;
   const made = `VM ${making.vmid} was created for ${context.address}`;
@@ -213,7 +219,7 @@ function lostAfterSuccess(context: ActionContext, making: Making, occupant: stri
   return foreign({ why, where, hint });
 }
 
-export const cloneVm: Action<CloneInput> = async (context, input) => {
+export const cloneVm: VmAction<CloneInput> = async (context, input) => {
   const { source, target } = input;
   const isFull = input.mode === 'full';
   const sourceId =
@@ -226,6 +232,7 @@ export const cloneVm: Action<CloneInput> = async (context, input) => {
     recipe: input.recipe,
     notes: input.notes,
     from: { node: source.node, vmid: sourceId },
+    isQuick: !isFull,
     ...(source.reference !== undefined && { source: { reference: source.reference, vmid: sourceId } }),
     send: (newid, description) =>
       context.pve
@@ -247,7 +254,7 @@ export const cloneVm: Action<CloneInput> = async (context, input) => {
   });
 };
 
-export const createVm: Action<CreateInput> = async (context, input) => {
+export const createVm: VmAction<CreateInput> = async (context, input) => {
   const { node, name, pool } = input;
   const notes = input.desired.find(({ desired }) => desired.kind === 'notes')?.desired;
   await makeVm(context, {
@@ -264,7 +271,7 @@ export const createVm: Action<CreateInput> = async (context, input) => {
   });
 };
 
-function creationParams(context: ActionContext, input: CreateInput, vmid: number): FormParams {
+function creationParams(context: VmContext, input: CreateInput, vmid: number): FormParams {
   const { stack, lineage, address } = context;
   const secret = (key: string) => context.secret(key);
   return creationValues(unpackDesired(input.desired, { stack, lineage, address, vmid, uuid: undefined, secret }));

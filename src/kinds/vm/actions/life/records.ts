@@ -6,28 +6,28 @@
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { VMID_MAX, VMID_MIN } from '../../../../pve/index.ts';
-import type { Action, ActionContext } from '../../../action.ts';
+import { patiently } from '../../../safety/rounds.ts';
 import { movedRecords } from '../../plan/moves.ts';
 import type { IdChoice, ReserveInput, TakeFromInput } from '../../steps.ts';
+import type { VmAction, VmContext } from '../context.ts';
 import { removeAllSeeds } from '../disks/seed.ts';
-import { patiently } from '../safety/look.ts';
 import { idTaken, isFree } from '../safety/occupant.ts';
 
 /** The VM keeps its identity under a new address, because its group was renamed. */
-export const takeFrom: Action<TakeFromInput> = async (context, { from }) => {
+export const takeFrom: VmAction<TakeFromInput> = async (context, { from }) => {
   for (const [before, after] of movedRecords(from, context.address)) {
     if (context.recordedOf(before) !== undefined) await context.moveRecord(before, after);
   }
 };
 
 /** The VM was removed outside Proxwright; its record must not pass for that of the new VM. */
-export const forgetVm: Action<object> = async (context) => {
+export const forgetVm: VmAction<object> = async (context) => {
   await removeAllSeeds(context);
   await context.forget();
 };
 
 /** Chooses and records an id before anything is sent. A request of an earlier run that may still arrive keeps its id. */
-export const reserveId: Action<ReserveInput> = async (context, { node, name, given, ...ids }) => {
+export const reserveId: VmAction<ReserveInput> = async (context, { node, name, given, ...ids }) => {
   const recorded = context.recorded();
   if (recorded?.uuid !== undefined || recorded?.nonce !== undefined) return;
   const vmid = await patiently(context, () => chooseId(context, ids));
@@ -35,7 +35,7 @@ export const reserveId: Action<ReserveInput> = async (context, { node, name, giv
 };
 
 /** The requested id, the one that the plan chose, or the lowest free one of this run. Proxmox can still refuse it. */
-export async function chooseId(context: ActionContext, desired: IdChoice): Promise<number> {
+export async function chooseId(context: VmContext, desired: IdChoice): Promise<number> {
   const { ids, address } = context;
   if (desired.vmid !== undefined) {
     if (ids.reserve(desired.vmid, address)) return desired.vmid;
@@ -49,7 +49,7 @@ export async function chooseId(context: ActionContext, desired: IdChoice): Promi
   return chosen;
 }
 
-async function firstFree(context: ActionContext, desired: IdChoice): Promise<number> {
+async function firstFree(context: VmContext, desired: IdChoice): Promise<number> {
   const { ids, address } = context;
   const offered = desired.vmids ? undefined : await context.pve.cluster.nextid({ signal: context.signal });
   for (const vmid of desired.vmids ?? upwardFrom(offered ?? VMID_MIN)) {
@@ -65,7 +65,7 @@ function* upwardFrom(first: number): Generator<number> {
   for (let vmid = first; vmid <= VMID_MAX; vmid++) yield vmid;
 }
 
-function otherId({ address }: ActionContext, planned: number, chosen: number): Diagnostic {
+function otherId({ address }: VmContext, planned: number, chosen: number): Diagnostic {
   return {
     severity: 'warning',
     code: 'VMID_TAKEN',
@@ -75,7 +75,7 @@ function otherId({ address }: ActionContext, planned: number, chosen: number): D
   };
 }
 
-function noneLeft(context: ActionContext, vmids: readonly number[]): ProxwrightError {
+function noneLeft(context: VmContext, vmids: readonly number[]): ProxwrightError {
   return new ProxwrightError({
     code: 'VMID_TAKEN',
     detail:

@@ -4,21 +4,21 @@
  */
 import { replacedAddress } from '../../../../base/address.ts';
 import { invariant } from '../../../../base/errors.ts';
-import type { Action, ActionContext } from '../../../action.ts';
 import type { RemoveReplacedInput } from '../../steps.ts';
+import type { VmAction, VmContext } from '../context.ts';
 import { destroyVm } from './destroy.ts';
 
 /** A context for the old VM of the step's VM. */
-export function besideReplaced(context: ActionContext): ActionContext {
+export function besideReplaced(context: VmContext): VmContext {
   return context.beside(replacedAddress(context.address));
 }
 
-export const setAside: Action<object> = async (context) => {
+export const setAside: VmAction<object> = async (context) => {
   const old = replacedAddress(context.address);
   if (context.recordedOf(old) === undefined) await context.moveRecord(context.address, old);
 };
 
-export const removeReplaced: Action<RemoveReplacedInput> = async (context) => {
+export const removeReplaced: VmAction<RemoveReplacedInput> = async (context) => {
   const old = besideReplaced(context);
   const vmid = old.recorded()?.vmid;
   invariant(vmid === undefined || vmid !== context.recorded()?.vmid, `${context.address} is VM ${vmid} itself.`);

@@ -2,16 +2,16 @@
 import { hasCode, isCanceled, ProxwrightError, toDiagnostic } from '../../../../base/errors.ts';
 import { advice, setting } from '../../../../base/hint.ts';
 import { printDuration, upTo } from '../../../../base/values/units.ts';
-import type { ActionContext } from '../../../action.ts';
 import { vmName } from '../../identity.ts';
 import { currentLock, type LockedVm, type LockTask, lockHolder, staleLock, taskName } from '../../lock.ts';
+import type { VmContext } from '../context.ts';
 
 /** A task that has just started or ended may be missing from the list, or still be in it, for some seconds. */
 const RECHECK_MS = 8_000;
 
 /** Repeats `work` while another client holds a lock, but not for a lock of this VM that no task holds. */
 export function whileTaskLocks<T>(
-  context: ActionContext,
+  context: VmContext,
   subject: string,
   vm: () => { readonly node: string; readonly vmid: number } | undefined,
   work: () => Promise<T>,
@@ -28,10 +28,10 @@ export function whileTaskLocks<T>(
 }
 
 export class LockWatch {
-  readonly #context: ActionContext;
+  readonly #context: VmContext;
   #task: string | undefined;
 
-  constructor(context: ActionContext) {
+  constructor(context: VmContext) {
     this.#context = context;
   }
 

@@ -1,34 +1,34 @@
 /**
  * Reading before acting. An action reads the VM, acts if there is work, and reads again whenever the outcome is uncertain.
- * Every read checks that the VM is still ours. How often to retry is set by the policies in `base/retry.ts`.
+ * Every read checks that the VM is still ours.
  */
-import { invariant, ProxwrightError, toDiagnostic } from '../../../../base/errors.ts';
-import { Attempts, RETRIES } from '../../../../base/retry.ts';
+import { invariant, ProxwrightError } from '../../../../base/errors.ts';
 import { type CallOptions, isNotFound } from '../../../../pve/index.ts';
-import type { ActionContext } from '../../../action.ts';
-import type { VmRecord } from '../../../recorded.ts';
+import { inRounds as anyRounds, type RoundEnd } from '../../../safety/rounds.ts';
 import { notOurs, sameVm, vmName } from '../../identity.ts';
 import { observedOf, type VmObserved } from '../../observed.ts';
+import type { VmRecord } from '../../record.ts';
+import type { VmContext } from '../context.ts';
 import { whileTaskLocks } from './locked.ts';
 
 type KnownVm = VmRecord & { readonly uuid: string };
 
 /** The record of a VM that has been read back once. If it is missing, the steps of the plan are in the wrong order. */
-export function knownVm(context: ActionContext): KnownVm {
+export function knownVm(context: VmContext): KnownVm {
   const recorded = context.recorded();
   invariant(recorded?.uuid !== undefined, `${context.address} has not been made yet.`);
   return { ...recorded, uuid: recorded.uuid };
 }
 
 /** The next change takes its own snapshot. */
-export function changeEnded(context: ActionContext): Pick<VmRecord, 'guardedBy'> {
+export function changeEnded(context: VmContext): Pick<VmRecord, 'guardedBy'> {
   const { guardedBy = [] } = knownVm(context);
   return guardedBy.length > 0 ? { guardedBy: [] } : {};
 }
 
 /** One read of a VM's configuration; undefined if the node has no such VM. Does not ask whether the VM runs. */
 async function readConfiguration(
-  context: ActionContext,
+  context: VmContext,
   node: string,
   vmid: number,
   options: CallOptions = { signal: context.signal },
@@ -43,7 +43,7 @@ async function readConfiguration(
 }
 
 /** Finds the VM on any node, because another client may have migrated it. Undefined if no node has the id. */
-export async function findVm(context: ActionContext, node: string, vmid: number): Promise<VmObserved | undefined> {
+export async function findVm(context: VmContext, node: string, vmid: number): Promise<VmObserved | undefined> {
   const there = await readConfiguration(context, node, vmid);
   if (there) return there;
   const { signal } = context;
@@ -53,7 +53,7 @@ export async function findVm(context: ActionContext, node: string, vmid: number)
 }
 
 /** A fresh read of our VM, or undefined if it is gone. Refuses another VM under the same id. */
-export async function lookIfThere(context: ActionContext): Promise<VmObserved | undefined> {
+export async function lookIfThere(context: VmContext): Promise<VmObserved | undefined> {
   const known = knownVm(context);
   context.observed.last = undefined;
   context.observed.askedAt = context.clock.ticks();
@@ -70,7 +70,7 @@ export async function lookIfThere(context: ActionContext): Promise<VmObserved | 
 }
 
 /** A fresh read of our VM. */
-export async function look(context: ActionContext): Promise<VmObserved> {
+export async function look(context: VmContext): Promise<VmObserved> {
   const vm = await lookIfThere(context);
   if (vm && vm.uuid !== undefined) return vm;
   const { vmid, node } = knownVm(context);
@@ -83,7 +83,7 @@ export async function look(context: ActionContext): Promise<VmObserved> {
 }
 
 /** The last read of this run, or a fresh one. Only for writes that carry its digest, or that follow a read directly. */
-export async function lastLook(context: ActionContext): Promise<VmObserved> {
+export async function lastLook(context: VmContext): Promise<VmObserved> {
   return context.observed.last ?? look(context);
 }
 
@@ -94,7 +94,7 @@ export async function lastLook(context: ActionContext): Promise<VmObserved> {
  * again. A request that destroys nothing may rely on a read that was sent at most `recentMs` ago, about one round trip.
  */
 export function sendToOurs<T>(
-  context: ActionContext,
+  context: VmContext,
   { node, vmid }: Pick<VmObserved, 'node' | 'vmid'>,
   send: (options: CallOptions, observed: VmObserved) => Promise<T>,
   { recentMs = 0 }: { readonly recentMs?: number } = {},
@@ -117,12 +117,12 @@ export function sendToOurs<T>(
 const IDENTITY_MS = 15_000;
 
 /** Counted from when the read was sent: a slow answer may be outdated when it arrives. */
-function recentLook({ clock, observed: { last, askedAt } }: ActionContext, recentMs: number): VmObserved | undefined {
+function recentLook({ clock, observed: { last, askedAt } }: VmContext, recentMs: number): VmObserved | undefined {
   return askedAt !== undefined && clock.ticks() - askedAt < recentMs ? last : undefined;
 }
 
 /** The next round finds out where it is. */
-function goneMeanwhile(context: ActionContext, vm: Pick<VmObserved, 'node' | 'vmid'>): ProxwrightError {
+function goneMeanwhile(context: VmContext, vm: Pick<VmObserved, 'node' | 'vmid'>): ProxwrightError {
   return new ProxwrightError({
     code: 'CONFIG_CHANGED',
     detail: `${vmName(vm)} is no longer there: it was removed or moved a moment ago.`,
@@ -132,56 +132,14 @@ function goneMeanwhile(context: ActionContext, vm: Pick<VmObserved, 'node' | 'vm
 }
 
 /** Call after a write: it has outdated every earlier read. */
-export function forgetObserved(context: ActionContext): void {
+export function forgetObserved(context: VmContext): void {
   context.observed.last = undefined;
 }
 
-/** `again`: something was done and more is left. `stuck`: waiting would not help. */
-export type RoundEnd = 'done' | 'again' | { readonly stuck: ProxwrightError };
-
-export async function inRounds(context: ActionContext, what: string, round: () => Promise<RoundEnd>): Promise<void> {
-  const vm = () => context.recorded();
-  const end = await whileTaskLocks(context, `${what} ${context.address}`, vm, async () => {
-    const patience = context.pve.reach.patience(context.signal);
-    const rounds = new Attempts(RETRIES.round, context);
-    for (;;) {
-      try {
-        const outcome = await round();
-        if (outcome !== 'again') return outcome;
-        const stuck = restless(context, what);
-        if (rounds.next(stuck) === undefined) return { stuck };
-      } catch (error) {
-        forgetObserved(context);
-        if (await patience.again(error)) continue;
-        if (rounds.next(error) === undefined) throw error;
-        context.log.log('debug', `${context.address}: ${what}: looking again`, {
-          round: rounds.failed,
-          code: toDiagnostic(error).code,
-        });
-      }
-    }
-  });
-  // Thrown here because `whileBusy` would retry it as a lock.
-  if (typeof end === 'object') throw end.stuck;
-}
-
-/** Repeats a read while nothing answers. */
-export async function patiently<T>(context: ActionContext, ask: () => Promise<T>): Promise<T> {
-  const patience = context.pve.reach.patience(context.signal);
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(await patience.again(error))) throw error;
-    }
-  }
-}
-
-function restless(context: ActionContext, what: string): ProxwrightError {
-  return new ProxwrightError({
-    code: 'CONFIG_CHANGED',
-    detail: `${what}: after ${RETRIES.round.attempts} rounds the configuration still is not as desired; another client keeps changing it.`,
-    where: { address: context.address },
-    hint: 'Find out who else manages this VM, then make a new plan.',
+/** The rounds of a VM wait for its lock only while a task holds it, and each failure outdates what was read. */
+export function inRounds(context: VmContext, what: string, round: () => Promise<RoundEnd>): Promise<void> {
+  return anyRounds(context, what, round, {
+    whileBusy: (subject, work) => whileTaskLocks(context, subject, () => context.recorded(), work),
+    afterFailure: () => forgetObserved(context),
   });
 }

@@ -7,13 +7,13 @@ import { kindOf } from '../../../../base/address.ts';
 import { hasCode, isCanceled, ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
 import type { Upid } from '../../../../pve/index.ts';
-import type { ActionContext } from '../../../action.ts';
+import { follow, runningTasks } from '../../../safety/tasks.ts';
 import { cloneTarget, type LockedVm } from '../../lock.ts';
 import { isHalfMade, type VmObserved } from '../../observed.ts';
 import { findOwnership } from '../../ownership.ts';
+import type { VmContext } from '../context.ts';
 import { LockWatch } from './locked.ts';
 import { findVm } from './look.ts';
-import { follow, runningTasks } from './tasks.ts';
 
 /** A VM that is about to be created, or was when a run was interrupted. */
 export interface Making {
@@ -38,7 +38,7 @@ const MAX_PAUSE_MS = 5_000;
  * outcome of every request of ours is known, so a VM in creation without a task of ours belongs to another client.
  */
 export async function settledOccupant(
-  context: ActionContext,
+  context: VmContext,
   making: Making,
   options: { readonly isCertain?: boolean } = {},
 ): Promise<Occupant> {
@@ -63,7 +63,7 @@ export async function settledOccupant(
   }
 }
 
-export async function occupantOf(context: ActionContext, making: Making): Promise<Occupant> {
+export async function occupantOf(context: VmContext, making: Making): Promise<Occupant> {
   const { vmid, nonce } = making;
   const vm = await visibleVm(context, making);
   if (!vm) return (await isFree(context, vmid)) ? { kind: 'free' } : { kind: 'stranger', name: undefined };
@@ -74,7 +74,7 @@ export async function occupantOf(context: ActionContext, making: Making): Promis
 }
 
 export function idTaken(
-  context: ActionContext,
+  context: VmContext,
   vmid: number,
   holder: string | undefined,
   cause?: unknown,
@@ -93,7 +93,7 @@ export function idTaken(
 }
 
 /** Our running tasks that create this id; `isUndecided` while one of them has not logged its id yet. */
-async function tasksFor(context: ActionContext, making: Making): Promise<{ ours: Upid[]; isUndecided: boolean }> {
+async function tasksFor(context: VmContext, making: Making): Promise<{ ours: Upid[]; isUndecided: boolean }> {
   const { node, vmid } = making;
   const ours = await runningTasks(context, { node, type: 'qmcreate', id: vmid });
   let isUndecided = false;
@@ -106,7 +106,7 @@ async function tasksFor(context: ActionContext, making: Making): Promise<{ ours:
 }
 
 /** Only the end of the task matters here; reading the id shows the result. */
-async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
+async function waitForEnd(context: VmContext, upid: Upid): Promise<void> {
   const { cloneMs } = context.timeouts;
   try {
     await follow(context, upid, { what: 'a creation under way', timeoutMs: cloneMs, withProgress: true });
@@ -118,7 +118,7 @@ async function waitForEnd(context: ActionContext, upid: Upid): Promise<void> {
 }
 
 /** Without a privilege on the id, Proxmox gives the same answer whether the VM exists or not. */
-async function visibleVm(context: ActionContext, making: Making): Promise<VmObserved | undefined> {
+async function visibleVm(context: VmContext, making: Making): Promise<VmObserved | undefined> {
   try {
     return await findVm(context, making.node, making.vmid);
   } catch (error) {
@@ -128,7 +128,7 @@ async function visibleVm(context: ActionContext, making: Making): Promise<VmObse
 }
 
 /** Also counts containers, and guests that the token may not see. */
-export async function isFree(context: ActionContext, vmid: number): Promise<boolean> {
+export async function isFree(context: VmContext, vmid: number): Promise<boolean> {
   try {
     await context.pve.cluster.assertFree(vmid, { signal: context.signal });
     return true;

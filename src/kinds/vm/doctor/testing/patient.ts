@@ -3,10 +3,12 @@ import { formatDiagnostic } from '../../../../base/diagnostics.ts';
 import type { Examination } from '../../../../engine/doctor/examination.ts';
 import type { Vmid } from '../../../../pve/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../../spec/index.ts';
-import type { ObservedNode } from '../../../doctor/examined.ts';
-import type { Neighbours, Observed, StorageRow, TemplateCandidate } from '../../../observed.ts';
+import type { StorageRow } from '../../../cluster.ts';
+import type { Observed } from '../../../observed.ts';
 import { emptyState } from '../../../recorded.ts';
+import type { TemplateCandidate } from '../../../template/observed.ts';
 import { addressesOf } from '../../observe/neighbours.ts';
+import type { Neighbours, ObservedNode } from '../../observe/observed-vms.ts';
 import type { VmObserved } from '../../observed.ts';
 import { emptyVm } from '../../privileges/forecast.ts';
 

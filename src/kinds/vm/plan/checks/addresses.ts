@@ -4,12 +4,16 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { parseIp, printIp } from '../../../../base/values/ip-address.ts';
 import { counted, inNumber } from '../../../../base/values/units.ts';
-import { type NeighbourName, type Network, type Observed, templateKey } from '../../../observed.ts';
-import { recordedMachines, type StackState, type VmRecord } from '../../../recorded.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
+import { whereOf } from '../../../fields/positions.ts';
+import type { Observed } from '../../../observed.ts';
+import { recordedMachines, type StackState } from '../../../recorded.ts';
+import { templateKey } from '../../../template/observed.ts';
 import { configuredAddresses, networkOfNic } from '../../observe/neighbours.ts';
+import type { NeighbourName, Network } from '../../observe/observed-vms.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
 import { staticAddresses } from '../../ready/checks.ts';
+import type { VmRecord } from '../../record.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 /** An address that the file gives to a NIC. */
 export interface StaticAddress {

@@ -5,7 +5,8 @@
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
+import { whereOf } from '../../../fields/positions.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 export function nothingToBootFrom(vm: ResolvedVm): Diagnostic | undefined {
   const { clone, disks, boot, power, pci, usb, args, extra } = vm.fields;

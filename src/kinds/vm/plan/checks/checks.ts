@@ -5,23 +5,26 @@
  */
 
 import { kindOf } from '../../../../base/address.ts';
-import type { Diagnostic } from '../../../../base/diagnostics.ts';
+import type { Diagnostic, Where } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
 import { closest } from '../../../../base/text/closest.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import { hasEndpoint } from '../../../../pve/compatibility.ts';
+import type { StorageRow } from '../../../cluster.ts';
+import { whereOf } from '../../../fields/positions.ts';
 import type { Findings } from '../../../kind.ts';
-import type { Observed, StorageRow } from '../../../observed.ts';
+import type { Observed } from '../../../observed.ts';
 import { nodeOfEntry } from '../../../pci-mapping/mapping.ts';
 import { unmappedDevices } from '../../../pci-mapping/plan.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { drivesOf } from '../../config/disks.ts';
 import { halfMadeText, unlockHint } from '../../lock.ts';
 import { missingDirectories } from '../../observe/shared-directories.ts';
 import { isHalfMade } from '../../observed.ts';
+import { ownerOf } from '../../ownership.ts';
 import { ownDocuments } from '../../seed/fields.ts';
+import type { ResolvedVm } from '../../stack.ts';
 import { nothingToBootFrom } from './boot-source.ts';
 import { processorProblems } from './processors.ts';
 import { refusedValues } from './value-checks.ts';
@@ -97,40 +100,56 @@ export function hasNode({ fields }: ResolvedVm, { nodes }: Observed): boolean {
 function checkNode(vm: ResolvedVm, observed: Observed, { problems }: Findings): boolean {
   if (hasNode(vm, observed)) return true;
   const { node } = vm.fields;
-  const row = observed.nodes.get(node);
-  const names = [...observed.nodes.keys()];
-  const guess = closest(node, names);
+  const where = whereOf(vm, 'node');
+  const offline = {
+    code: 'MISSING_REFERENCE',
+    where,
+    detail: `Node "${node}" is offline.`,
+    hint: 'Start the node, or place the VM on another one.',
+  } as const;
   problems.push(
-    new ProxwrightError({
-      code: 'MISSING_REFERENCE',
-      where: whereOf(vm, 'node'),
-      detail: row ? `Node "${node}" is offline.` : `There is no node "${node}"; the cluster has ${names.join(', ')}.`,
-      hint: row
-        ? 'Start the node, or place the VM on another one.'
-        : guess
-          ? `Did you mean "${guess}"?`
-          : 'Correct the name.',
-    }).diagnostic,
+    observed.nodes.has(node) ? new ProxwrightError(offline).diagnostic : noSuchNode(node, observed.nodes, where),
   );
   return false;
+}
+
+/** The file names a node that the server does not list. */
+export function noSuchNode(node: string, nodes: Observed['nodes'], where: Where): Diagnostic {
+  const names = [...nodes.keys()].sort();
+  const guess = closest(node, names);
+  return new ProxwrightError({
+    code: 'MISSING_REFERENCE',
+    where,
+    detail: `There is no node "${node}"; ${names.length === 0 ? 'the server lists none' : `the cluster has ${names.join(', ')}`}.`,
+    hint: guess === undefined ? 'Correct the name.' : `Did you mean "${guess}"?`,
+  }).diagnostic;
 }
 
 function checkId(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
   const { vmid } = vm.fields;
   if (vmid === undefined || !observed.takenIds.has(vmid)) return;
   const row = observed.guests.get(vmid);
-  const who = row ? `"${row.name ?? '(no name)'}" on ${row.node}` : 'a guest the token may not see';
+  const occupant = observed.claimants.get(vmid);
+  // The list of the cluster names a new guest some seconds late.
+  const name = row?.name ?? occupant?.current.get('name') ?? '(no name)';
+  const who = row ? `"${name}" on ${row.node}` : 'a guest the token may not see';
   const held = observed.locks.get(vmid);
   const halfMade = held && isHalfMade(held) ? held : undefined;
+  const owner = occupant && ownerOf(occupant);
+  const details = [
+    `Id ${vmid} belongs to ${who}.`,
+    ...(owner ? [`Its notes say that it is ${owner.address} of the stack "${owner.stack}".`] : []),
+    ...(halfMade ? [halfMadeText(halfMade)] : []),
+  ];
   problems.push(
     new ProxwrightError({
       code: 'VMID_TAKEN',
       where: whereOf(vm, 'vmid'),
-      detail: `Id ${vmid} belongs to ${who}.${halfMade ? ` ${halfMadeText(halfMade)}` : ''}`,
-      // Only a VM can be imported, and only as a VM.
+      detail: details.join(' '),
+      // Only a VM can be imported, only as a VM, and not one that a stack owns.
       hint: halfMade
         ? `Choose another id. ${unlockHint(halfMade)}`.trimEnd()
-        : kindOf(vm.address) === 'vm' && row?.type === 'qemu' && !row.template
+        : kindOf(vm.address) === 'vm' && row?.type === 'qemu' && !row.template && !owner
           ? advice`Choose another id, or import the VM: ${command('import', vm.address, vmid)}.`
           : 'Choose another id.',
     }).diagnostic,
@@ -260,7 +279,7 @@ export function needRoom(
 ): void {
   if (bytes <= 0) return;
   const key = `${node}/${storage}`;
-  neededBytes.set(key, { bytes: (neededBytes.get(key)?.bytes ?? 0) + bytes, vm });
+  neededBytes.set(key, { bytes: (neededBytes.get(key)?.bytes ?? 0) + bytes, for: vm });
 }
 
 function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problems }: Findings): void {
@@ -281,7 +300,7 @@ function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problem
 
 /** Runs after all VMs are counted: a storage must have enough space for the whole plan. */
 export function checkRoom(observed: Observed, { neededBytes, problems }: Findings): void {
-  for (const [key, { bytes, vm }] of neededBytes) {
+  for (const [key, { bytes, for: resource }] of neededBytes) {
     const [node = '', storage = ''] = key.split('/');
     const rows = observed.storages.get(node);
     const row = rows?.ok ? rows.value.find((each) => each.storage === storage) : undefined;
@@ -290,7 +309,7 @@ export function checkRoom(observed: Observed, { neededBytes, problems }: Finding
     problems.push(
       new ProxwrightError({
         code: 'NO_SPACE',
-        where: whereOf(vm),
+        where: whereOf(resource),
         detail: `This plan needs ${printByteSize(bytes)} on "${storage}" of ${node}; ${printByteSize(row.availableBytes)} are free.`,
         hint: 'Free some space, create fewer or smaller disks, or use several storages.',
       }).diagnostic,

@@ -2,12 +2,13 @@
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { counted } from '../../../../base/values/units.ts';
+import { whereOf } from '../../../fields/positions.ts';
 import type { PlanContext, ResourcePlan } from '../../../kind.ts';
 import type { Observed } from '../../../observed.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { vmName } from '../../identity.ts';
 import { type HeldLock, halfMadeError, isStuck, staleLock, taskName } from '../../lock.ts';
 import { isHalfMade } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
 import type { LostVm } from './lost-vms.ts';
 
 /** A VM that Proxmox has not finished creating and that occupies the id of one that the plan creates. */

@@ -11,12 +11,14 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
 import { counted, inNumber } from '../../../../base/values/units.ts';
-import type { GuestRow, Observed } from '../../../observed.ts';
+import type { GuestRow } from '../../../cluster.ts';
+import { whereOf } from '../../../fields/positions.ts';
+import type { Observed } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { holderName } from '../../holder.ts';
 import type { VmObserved } from '../../observed.ts';
-import { findOwnership, ownershipCounts } from '../../ownership.ts';
+import { ownerOf } from '../../ownership.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 /** Guests that may be such VMs, judged by the list of guests alone. */
 export function possibleClaimants(
@@ -73,8 +75,8 @@ export function matchesExactly({ address, vmid, desired }: LostVm): boolean {
 
 /** Undefined when the line is not ours, or was copied from another VM. */
 function addressIn(stackName: string, vm: VmObserved): string | undefined {
-  const owner = findOwnership(vm.current.get('description') ?? '');
-  return owner?.stack === stackName && ownershipCounts(owner, vm) ? owner.address : undefined;
+  const owner = ownerOf(vm);
+  return owner?.stack === stackName ? owner.address : undefined;
 }
 
 const SHOWN = 5;

@@ -1,8 +1,8 @@
 /** Whether the file places a VM on a node, storage or bridge that it does not use yet. Pure. */
 
-import type { ResolvedVm } from '../../../stack.ts';
 import { propertyOf } from '../../config/parts.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 /** Places that the VM uses already exist, so only new ones have to be checked before a change. */
 export function namesNewPlaces({ fields }: ResolvedVm, actual: VmObserved): boolean {

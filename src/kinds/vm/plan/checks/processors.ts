@@ -4,9 +4,10 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { closest } from '../../../../base/text/closest.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
+import { whereOf } from '../../../fields/positions.ts';
 import type { Observed } from '../../../observed.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import { propertyOf } from '../../config/parts.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 type Values = ReadonlyMap<string, string>;
 

@@ -6,13 +6,14 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { isSince, type ReleaseNumber } from '../../../../base/values/release.ts';
 import { fromWireBoolean, type PropertyValue } from '../../../../pve/wire/index.ts';
+import { whereOf } from '../../../fields/positions.ts';
 import type { Observed } from '../../../observed.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
 import type { DesiredConfig, SubKeys } from '../../config/desired.ts';
 import { desiredConfig } from '../../config/desired-config.ts';
 import { propertyOf } from '../../config/parts.ts';
 import { mergedText } from '../../diff/merge.ts';
 import { sinceOf, valueSinceOf } from '../../fields/rows.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 /** `base`: values of the template or of the VM itself; undefined when the template is unknown. */
 export function refusedValues(

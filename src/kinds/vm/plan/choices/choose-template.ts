@@ -6,9 +6,12 @@ import { advice, type Hint, type HintPart, setting } from '../../../../base/hint
 import { closest } from '../../../../base/text/closest.ts';
 import { GRANTEES, nodeCommand } from '../../../../base/text/node-command.ts';
 import { counted } from '../../../../base/values/units.ts';
-import { type GuestRow, type Observed, type TemplateCandidate, templateKey } from '../../../observed.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
+import type { GuestRow } from '../../../cluster.ts';
+import { whereOf } from '../../../fields/positions.ts';
+import type { Observed } from '../../../observed.ts';
+import { type TemplateCandidate, templateKey } from '../../../template/observed.ts';
 import type { VmObserved } from '../../observed.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 export type TemplateChoice =
   | { readonly ok: true; readonly template: TemplateCandidate; readonly vm: VmObserved }

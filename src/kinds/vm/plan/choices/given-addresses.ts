@@ -5,8 +5,9 @@
 import type { Address } from '../../../../base/address.ts';
 import { parseIp, printIp } from '../../../../base/values/ip-address.ts';
 import type { StackState } from '../../../recorded.ts';
-import type { AddressRange, ResolvedStack, ResolvedVm } from '../../../stack.ts';
+import type { ResolvedStack } from '../../../stack.ts';
 import type { NicFields } from '../../fields/nics.ts';
+import type { AddressRange, ResolvedVm } from '../../stack.ts';
 
 /** Field path (`nics.net0.ipv4.address`) → address. */
 export type Given = Readonly<Record<string, string>>;

@@ -9,17 +9,19 @@ import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, type Hint, setting } from '../../../../base/hint.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import { parseBootOrder } from '../../../../pve/wire/index.ts';
+import { whereOf } from '../../../fields/positions.ts';
 import type { PlanContext } from '../../../kind.ts';
-import type { Observed, ObservedVm } from '../../../observed.ts';
-import type { VmRecord } from '../../../recorded.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
+import type { Observed } from '../../../observed.ts';
 import type { Step } from '../../../step.ts';
 import { drivesOf, parseDrive, storageOf } from '../../config/disks.ts';
 import { holderName, lostDisk } from '../../holder.ts';
 import { notOurs, sameVm } from '../../identity.ts';
+import type { ObservedVm } from '../../observe/observed-vms.ts';
 import { effectiveValues, type VmObserved } from '../../observed.ts';
+import type { VmRecord } from '../../record.ts';
+import type { ResolvedVm } from '../../stack.ts';
 import { type HandOverInput, vmStep } from '../../steps.ts';
-import { keptVolumes } from './kept-disks.ts';
+import { detachedProblem, keptVolumes } from './kept-disks.ts';
 
 /** The holder that an earlier run made for a VM and did not remove. */
 export interface Holding {
@@ -247,6 +249,8 @@ export function carriedThrough(vm: ResolvedVm, replaced: Replaced, held: Carried
   const { address } = vm;
   const keeping = { address, vm, recorded, observedVm, destroyData: options.destroyData ?? [], carried: held?.slots };
   const actual = observedVm?.kind === 'present' ? observedVm.vm : undefined;
+  const lost = detachedProblem(keeping, 'apply');
+  if (lost) return { carried: held, problems: [lost], steps: [] };
   const given = new Map(keptVolumes(keeping).map(({ slot }) => [slot, actual?.current.get(slot) ?? '']));
   if (!actual || (given.size === 0 && !held)) {
     return { carried: held, problems: [], steps: [vmStep(address, 'vm.destroy', { stop: 'shutdown' })] };

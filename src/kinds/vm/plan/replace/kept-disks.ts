@@ -6,13 +6,15 @@ import type { Address } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice, command, setting } from '../../../../base/hint.ts';
+import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import type { DestroyedVolume } from '../../../change.ts';
-import type { ObservedVm } from '../../../observed.ts';
-import type { VmRecord } from '../../../recorded.ts';
-import { type ResolvedVm, whereOf } from '../../../stack.ts';
-import { volumesOf } from '../../config/disks.ts';
+import { whereOf } from '../../../fields/positions.ts';
+import { drivesOf, volumesOf } from '../../config/disks.ts';
+import type { ObservedVm } from '../../observe/observed-vms.ts';
 import { effectiveValues } from '../../observed.ts';
+import type { VmRecord } from '../../record.ts';
+import type { ResolvedVm } from '../../stack.ts';
 
 /**
  * Marked in the file or by the last apply (a mark that left the file counts until the next one), or being handed over.
@@ -24,11 +26,14 @@ export function keptSlots(
 ): ReadonlySet<string> {
   const disks = vm?.fields.disks ?? {};
   const inFile = Object.keys(disks).filter((slot) => disks[slot]?.keep);
-  const applied = Object.entries(recorded?.lastApplied ?? {}).flatMap(([path, value]) => {
+  return new Set([...inFile, ...appliedKept(recorded), ...carried]);
+}
+
+function appliedKept(recorded: VmRecord | undefined): string[] {
+  return Object.entries(recorded?.lastApplied ?? {}).flatMap(([path, value]) => {
     const slot = /^disks\.(\w+)\.keep$/.exec(path)?.[1];
     return slot !== undefined && value === true ? [slot] : [];
   });
-  return new Set([...inFile, ...applied, ...carried]);
 }
 
 export interface Keeping {
@@ -52,6 +57,48 @@ export function keptVolumes(keeping: Keeping, slots?: ReadonlySet<string>): Dest
   return volumesOf(effectiveValues(observedVm.vm), meant);
 }
 
+/**
+ * Volumes that another client may have detached from the slot of a kept disk: unused ones, and disks on slots that neither the
+ * file nor the last apply has. Which volume a slot had is not recorded, so each of them may be the kept one.
+ */
+function detached(keeping: Keeping): { readonly slots: readonly string[]; readonly volumes: DestroyedVolume[] } {
+  const { vm, recorded, observedVm, destroyData, carried = [] } = keeping;
+  const nothing = { slots: [], volumes: [] };
+  if (observedVm?.kind !== 'present' || namesOf(keeping).some((name) => destroyData.includes(name))) return nothing;
+  const values = effectiveValues(observedVm.vm);
+  const present = new Set([...volumesOf(values).map(({ slot }) => slot), ...carried]);
+  const slots = appliedKept(recorded).filter((slot) => !present.has(slot));
+  if (slots.length === 0) return nothing;
+  const applied = Object.keys(recorded?.lastApplied ?? {}).map((path) => /^disks\.(\w+)\./.exec(path)?.[1]);
+  const known = new Set([...applied, ...Object.keys(vm?.fields.disks ?? {})]);
+  const disks = new Set(drivesOf(values).flatMap(({ key, kind }) => (kind === 'disk' ? [key] : [])));
+  const isCandidate = (slot: string) => /^unused\d+$/.test(slot) || (disks.has(slot) && !known.has(slot));
+  return { slots, volumes: volumesOf(values).filter(({ slot }) => isCandidate(slot)) };
+}
+
+/** Why a plan that destroys the VM is refused although no slot of a kept disk has a volume any more. */
+export function detachedProblem(keeping: Keeping, by: 'destroy' | 'apply'): Diagnostic | undefined {
+  const { slots, volumes } = detached(keeping);
+  const [[slot = ''], [first]] = [slots, volumes];
+  if (!first || keeping.observedVm?.kind !== 'present') return undefined;
+  const [name = ''] = namesOf(keeping);
+  const { vmid } = keeping.observedVm.vm;
+  return new ProxwrightError({
+    code: 'DATA_KEPT',
+    where: keeping.vm ? whereOf(keeping.vm, `disks.${slot}.keep`) : { address: keeping.address },
+    detail: `Another client detached ${slots.join(' and ')} of "${name}", which is marked as kept. This would destroy ${listed(volumes)}, which may be the data. Nothing was changed.`,
+    hint: advice`Attach the right volume again, on the node: ${nodeCommand('qm set', [vmid], { [slot]: first.volume })}. To destroy the data now: ${command(by, '--destroy-data', name)}`,
+  }).diagnostic;
+}
+
+function listed(volumes: readonly DestroyedVolume[]): string {
+  return volumes
+    .map(({ slot, volume, sizeBytes }) =>
+      sizeBytes === undefined ? `${slot} (${volume})` : `${slot} (${printByteSize(sizeBytes)}, ${volume})`,
+    )
+    .join(' and ');
+}
+
 function namesOf({ vm, recorded }: Keeping): string[] {
   return [vm?.fields.name, recorded?.name].filter((name) => name !== undefined);
 }
@@ -66,13 +113,10 @@ export function keptProblem(
   if (!first) return undefined;
   const { address, vm } = keeping;
   const [name = ''] = namesOf(keeping);
-  const listed = volumes.map(({ slot, volume, sizeBytes }) =>
-    sizeBytes === undefined ? `${slot} (${volume})` : `${slot} (${printByteSize(sizeBytes)}, ${volume})`,
-  );
   return new ProxwrightError({
     code: 'DATA_KEPT',
     where: vm ? whereOf(vm, `disks.${first.slot}.keep`) : { address },
-    detail: `This would destroy ${listed.join(' and ')} of "${name}", which the stack keeps: keep is true. Nothing was changed.`,
+    detail: `This would destroy ${listed(volumes)} of "${name}", which is marked as kept: keep is true. Nothing was changed.`,
     hint: advice`To give the disk up, set ${setting('keep', false)}, apply that, and try again. To destroy the data now: ${command(by, '--destroy-data', name)}`,
   }).diagnostic;
 }

@@ -1,10 +1,10 @@
 /** The MAC addresses that a replacement keeps. Pure. */
 
-import type { ObservedVm } from '../../../observed.ts';
 import type { OutageRecord } from '../../../outage.ts';
-import type { VmRecord } from '../../../recorded.ts';
 import { macsOf } from '../../config/parts.ts';
+import type { ObservedVm } from '../../observe/observed-vms.ts';
 import { effectiveValues } from '../../observed.ts';
+import type { VmRecord } from '../../record.ts';
 
 /**
  * Those of the VM that is replaced. While an earlier replacement is unfinished, its record counts: the existing VM may

@@ -1,10 +1,11 @@
 /** Whether the template of a VM has changed since the VM was created, and whether the VM follows it. Pure. */
 import type { Address } from '../../../../base/address.ts';
+import type { GuestRow } from '../../../cluster.ts';
 import type { PlanContext } from '../../../kind.ts';
-import type { GuestRow } from '../../../observed.ts';
 import type { StackState } from '../../../recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../../stack.ts';
+import type { ResolvedStack } from '../../../stack.ts';
 import { neededTemplates } from '../../../template/in-stack.ts';
+import type { ResolvedVm } from '../../stack.ts';
 import { templatesNamed } from '../choices/choose-template.ts';
 import { updateOf } from '../roll/roll.ts';
 

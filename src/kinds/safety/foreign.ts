@@ -2,9 +2,9 @@
  * The only constructor of NOT_OURS: something that this stack did not create has the id, the name or the place of a
  * resource. Proxwright leaves it alone, and the message says so. `identity.ts` of the VM kind compares VMs.
  */
-import type { Where } from '../base/diagnostics.ts';
-import { ProxwrightError } from '../base/errors.ts';
-import type { Hint } from '../base/hint.ts';
+import type { Where } from '../../base/diagnostics.ts';
+import { ProxwrightError } from '../../base/errors.ts';
+import type { Hint } from '../../base/hint.ts';
 
 export interface Foreign {
   readonly where?: Where | undefined;

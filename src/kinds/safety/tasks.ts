@@ -1,9 +1,9 @@
 /** Starts tasks and follows them to their end, so that an interrupted run can resume and no task is started twice. */
-import type { Instant } from '../../../../base/clock.ts';
-import { hasCode } from '../../../../base/errors.ts';
-import { printDuration, upTo } from '../../../../base/values/units.ts';
-import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../../../pve/index.ts';
-import type { ActionContext } from '../../../action.ts';
+import type { Instant } from '../../base/clock.ts';
+import { hasCode } from '../../base/errors.ts';
+import { printDuration, upTo } from '../../base/values/units.ts';
+import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../pve/index.ts';
+import type { ActionContext } from '../action.ts';
 
 export interface TaskRequest {
   /** For messages: `start`. */
@@ -85,6 +85,8 @@ function tasksOf({ node, vmid, filedAs, type }: TaskRequest): TaskFilter {
 interface FollowOptions {
   readonly what: string;
   readonly timeoutMs: number;
+  /** What it usually takes, if its type alone does not tell. */
+  readonly usualMs?: number;
   readonly withProgress?: boolean;
   /** The type of task that `mayBeOver` is about: under HA, a task of another type only files the request. */
   readonly type?: string;
@@ -95,7 +97,7 @@ interface FollowOptions {
 
 /** Journals the task, then waits for it. */
 export async function follow(context: ActionContext, upid: Upid, options: FollowOptions): Promise<TaskResult> {
-  const { what, timeoutMs, withProgress = false, mayBeOver } = options;
+  const { what, timeoutMs, usualMs, withProgress = false, mayBeOver } = options;
   if (options.isOurs !== false) await context.attach(upid, timeoutMs);
   const text = upTo(what, timeoutMs);
   context.progress(text);
@@ -105,6 +107,7 @@ export async function follow(context: ActionContext, upid: Upid, options: Follow
   const result = await context.pve.tasks.wait(upid, {
     timeoutMs,
     signal: context.signal,
+    usualMs,
     ...(mayBeOver && parseUpid(upid)?.type === options.type && { mayBeOver }),
     ...(withProgress && {
       onProgress: ({ fraction }) =>
@@ -113,7 +116,9 @@ export async function follow(context: ActionContext, upid: Upid, options: Follow
   });
   if (result.outcome === 'warnings') {
     const lines = result.log.map((line) => `\n  ${line}`).join('');
-    context.log.log('warn', `${context.address}: ${what} ended with ${result.warnings} warning(s):${lines}`, { upid });
+    const text = `${what} ended with ${result.warnings} warning(s):${lines}`;
+    context.log.log('warn', `${context.address}: ${text}`, { upid });
+    await context.remark(text);
   }
   context.log.log('debug', `${context.address}: ${what} completed in ${printDuration(result.waitedMs)}`, { upid });
   return result;
