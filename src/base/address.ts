@@ -21,7 +21,7 @@ export function vmAddress(group: string, key?: number | string): Address {
 /** `key` is the node, for a resource that exists on several nodes. */
 export function addressOf(kind: AddressKind, name: string, key?: number | string): Address {
   const suffix = key === undefined ? '' : typeof key === 'number' ? `[${key}]` : `[${JSON.stringify(key)}]`;
-  return `${kind}.${name}${suffix}` as Address;
+  return `${kind}.${name}${suffix}` as Address; // brands are given here, and where a text was parsed
 }
 
 /** The same name with another beginning, if it has this one. */
@@ -67,11 +67,11 @@ export function parseAddress(text: string): { readonly group: string; readonly k
   if (!match) return undefined;
   const [, group = '', name = group, key] = match;
   if (key === undefined) return { group: name };
-  return { group: name, key: key.startsWith('"') ? (JSON.parse(key) as string) : Number(key) };
+  return { group: name, key: key.startsWith('"') ? String(JSON.parse(key)) : Number(key) };
 }
 
 export function toAddress(text: string): Address | undefined {
-  return parseAddress(text) ? (text as Address) : undefined;
+  return parseAddress(text) ? (text as Address) : undefined; // has the form of one
 }
 
 /** Whether `--only vm.worker` includes `vm.worker[2]`: the name of a group covers its members. */

@@ -10,7 +10,7 @@ export interface Logger {
 export const silentLogger: Logger = { log: () => {} };
 
 export function isLogLevel(text: string): text is LogLevel {
-  return (LOG_LEVELS as readonly string[]).includes(text);
+  return LOG_LEVELS.some((level) => level === text);
 }
 
 /** Passes on messages of at least this level. */

@@ -50,7 +50,7 @@ export function shuffled<T>(random: Random, items: readonly T[]): T[] {
   const result = [...items];
   for (let i = result.length - 1; i > 0; i--) {
     const j = randomInteger(random, 0, i);
-    [result[i], result[j]] = [result[j] as T, result[i] as T];
+    [result[i], result[j]] = [result[j] as T, result[i] as T]; // both are within the list
   }
   return result;
 }

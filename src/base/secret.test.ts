@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { KnownSecrets, Secret } from './secret.ts';
+import { KnownSecrets, redact, Secret } from './secret.ts';
 
 const PASSWORD = 'hün/ter "2&<x> y';
 
@@ -37,6 +37,13 @@ describe('known secrets', () => {
 
   it('do not make text unreadable if they are very short', () => {
     expect(new KnownSecrets([new Secret('1'), new Secret('   ')]).redact('1 of 12')).toBe('1 of 12');
+  });
+
+  it('are removed from our own messages as whole words if they are very short', () => {
+    const short = [new Secret('b'), new Secret('1'), new Secret('$'), new Secret(' ')];
+    expect(redact('"memory" is "b": write 1 or 512MiB, variables cost $', short)).toBe(
+      '"memory" is "•••": write ••• or 512MiB, variables cost •••',
+    );
   });
 
   it('are removed although they became known later', () => {

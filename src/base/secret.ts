@@ -39,7 +39,10 @@ export function redact(text: string, secrets: Iterable<Secret>): string {
   return result;
 }
 
-/** Shorter values are not searched for in foreign text: removing every `1` would make it unreadable. */
+/**
+ * Shorter values are not searched for in foreign text: removing every `1` would make it unreadable. In our own messages they
+ * are removed as whole words; inside words, the gaps would tell what they are.
+ */
 const SHORTEST = 4;
 
 /**
@@ -100,7 +103,9 @@ const LONGEST_SPELLED = 1024;
 const SHORTEST_LINE = 8;
 
 function patternsOf(value: string): RegExp[] {
-  if (value === '') return [];
+  if (value.trim() === '') return [];
+  if (value.trim().length < SHORTEST)
+    return [new RegExp(`(?<![\\p{L}\\p{N}])${escaped(value)}(?![\\p{L}\\p{N}])`, 'gu')];
   const lines = value.split(/\r?\n/).map((line) => line.trim());
   const parts = lines.length > 1 ? lines.filter((line) => line.length >= SHORTEST_LINE && !line.startsWith('#')) : [];
   return [value, ...parts].flatMap((part) => [

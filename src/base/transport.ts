@@ -34,6 +34,9 @@ export interface WireResponse {
   readonly body: string;
 }
 
+/** The time for one exchange, if the caller sets none. */
+export const REQUEST_TIMEOUT_MS = 60_000;
+
 export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   /** The time from the first byte sent to the last byte received. */

@@ -27,7 +27,7 @@ export interface CommandRow {
 export interface ArgumentRow {
   /** `<required>`, `[optional]` or `[several...]`. */
   readonly name: string;
-  readonly about?: string;
+  readonly about: string;
   /** What it can be; shells complete it. */
   readonly values?: readonly string[];
 }

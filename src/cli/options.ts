@@ -56,7 +56,7 @@ export const DESTROY_DATA: OptionRow = {
 export const DRY_RUN: OptionRow = { flags: '--dry-run', about: 'show the plan, and change nothing' };
 
 /** How to treat the hooks of the file. */
-const HOOK_OPTIONS: readonly OptionRow[] = [
+export const HOOK_OPTIONS: readonly OptionRow[] = [
   { flags: '--no-hooks', about: 'run no hooks' },
   {
     flags: '--hook-again <address>',

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Address } from '../base/address.ts';
 import type { FileRecord } from '../kinds/image/record.ts';
-import type { ObservedVm } from '../kinds/observed.ts';
 import { emptyState, type StackState } from '../kinds/recorded.ts';
 import { retiredAddress } from '../kinds/template/versions.ts';
+import type { ObservedVm } from '../kinds/vm/observe/observed-vms.ts';
 import { planDestroy } from './plan.ts';
 import { NODE, observedWith, recorded, resolvedStack, vmAt } from './testing/cluster.ts';
 

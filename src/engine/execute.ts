@@ -10,8 +10,9 @@ import type { Diagnostic } from '../base/diagnostics.ts';
 import { isFamily, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
 import { shellWord } from '../base/text/shell.ts';
-import type { LastObserved, Occupancy } from '../kinds/action.ts';
+import type { Occupancy } from '../kinds/action.ts';
 import type { Plan } from '../kinds/change.ts';
+import type { StepContext } from '../kinds/registry.ts';
 import { type Rollout, waitOrder } from '../kinds/stack.ts';
 import type { Outage, Step } from '../kinds/step.ts';
 import type { ResourceOutcome } from '../state/events.ts';
@@ -171,7 +172,7 @@ class Execution {
   async #work(address: Address, steps: readonly Step[]): Promise<ResourceOutcome> {
     const { rollout } = this.#input;
     const signal = this.#signal;
-    const observed: LastObserved = { last: undefined };
+    const observed: StepContext['observed'] = { last: undefined };
     const firstWait = steps.findIndex((step) => occupancyOf(step).kind === 'wait');
     const [work, waits] = firstWait < 0 ? [steps, []] : [steps.slice(0, firstWait), steps.slice(firstWait)];
     const hasStarted = await this.#inPlace(work, async () => {
@@ -203,7 +204,7 @@ class Execution {
     return onlyDestroys ? work() : this.#limits.places.run(work, this.#signal);
   }
 
-  async #runStep(step: Step, observed: LastObserved): Promise<void> {
+  async #runStep(step: Step, observed: StepContext['observed']): Promise<void> {
     const { run } = this.#input;
     const signal = this.#signal;
     const { address } = step;

@@ -7,9 +7,10 @@ export { type Change, isEmpty, type Plan } from '../kinds/change.ts';
 export { type Finding, isHealthy } from '../kinds/doctor/finding.ts';
 export { IdReservations } from '../kinds/ids.ts';
 export type { Observed } from '../kinds/observed.ts';
-export type { StackState, VmRecord } from '../kinds/recorded.ts';
+export type { StackState } from '../kinds/recorded.ts';
 export type { Step } from '../kinds/step.ts';
 export type { VmFields, VmFieldsInput } from '../kinds/vm/fields/index.ts';
+export type { VmRecord } from '../kinds/vm/record.ts';
 export { fieldsOfVm } from '../kinds/vm/take-over/fields.ts';
 export {
   loadStack,

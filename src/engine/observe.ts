@@ -1,8 +1,9 @@
 /** Reads the cluster once: what all kinds share first, then every kind its own part, concurrently. Changes nothing. */
 import type { Address } from '../base/address.ts';
+import type { GuestRow, NodeRow, Readable, StorageRow } from '../kinds/cluster.ts';
+import { MAX_AGE_MS } from '../kinds/cluster.ts';
 import type { ObserveContext, Secrets } from '../kinds/kind.ts';
-import type { GuestRow, NodeRow, Observed, Readable, StorageRow } from '../kinds/observed.ts';
-import { MAX_AGE_MS } from '../kinds/observed.ts';
+import { NOTHING_OBSERVED, type Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import { givenStack, KINDS, renamedState } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
@@ -70,25 +71,13 @@ export async function observe({
     },
   };
   const parts = await Promise.all(KINDS.map((kind) => kind.observe(context)));
-  return { ...EMPTY, version, nodes, guests, ...mergedParts(parts) };
+  return { ...NOTHING_OBSERVED, version, nodes, guests, ...mergedParts(parts) };
 }
 
 const NO_SECRETS: Secrets = new Map<Address, never>();
 
-const EMPTY: Omit<Observed, 'version' | 'nodes' | 'guests'> = {
-  vms: new Map(),
-  templates: new Map(),
-  storages: new Map(),
-  bridges: new Map(),
-  images: [],
-  pciMappings: { ok: true, value: new Map() },
-  claimants: new Map(),
-  locks: new Map(),
-  takenIds: new Set(),
-};
-
 /** Storages are the one part that several kinds read. */
-function mergedParts(parts: readonly Partial<Observed>[]): Partial<Observed> {
+function mergedParts(parts: readonly Partial<Observed>[]): Partial<Observed> & Pick<Observed, 'storages'> {
   const storages = new Map(parts.flatMap((part) => [...(part.storages ?? [])]));
   return { ...Object.assign({}, ...parts), storages };
 }

@@ -6,11 +6,10 @@ import { type Address, covers } from '../base/address.ts';
 import type { Instant } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { type Change, PLAN_VERSION, type Plan, type PlannedWith, rollsOf } from '../kinds/change.ts';
-import { fingerprint, vmFingerprint } from '../kinds/fingerprint.ts';
+import { fingerprint } from '../kinds/fingerprint.ts';
 import { PlannedIds } from '../kinds/ids.ts';
 import type {
   DestroyContext,
-  Kind,
   KindPlan,
   ObserveContext,
   PlanContext,
@@ -23,15 +22,16 @@ import type {
 import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
 import {
-  DESTROYED_BY_DEFAULT,
+  type AnyKind,
   givenStack,
+  isDestroyedByDefault,
   KINDS,
-  kindOfAddress,
   locatedStack,
+  PLANNED_FIRST,
   PLANNING_ORDER,
   renamedState,
 } from '../kinds/registry.ts';
-import type { ResolvedStack } from '../kinds/stack.ts';
+import { machinesOf, type ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 
 export interface PlanInput extends PlanOptions {
@@ -59,23 +59,23 @@ export function planStack(input: PlanInput): PlanResult {
   return { ok: true, plan: { ...plan, options: optionsOf(input), ...more }, stack };
 }
 
-/** The cluster after the images and templates of the stack are built, from which the needs of its VMs follow. */
+/** The cluster once everything is built that other resources are made from: their needs follow from it. */
 export function foresee(input: PlanInput): Observed {
-  return planKinds({ ...input, only: [] }, PLANNING_ORDER.slice(0, 1)).observed;
+  return planKinds({ ...input, only: [] }, PLANNED_FIRST).observed;
 }
 
 interface PlannedKinds {
-  readonly plans: ReadonlyMap<Kind, KindPlan>;
+  readonly plans: ReadonlyMap<AnyKind, KindPlan>;
   readonly problems: readonly Diagnostic[];
   readonly observed: Observed;
   readonly stack: ResolvedStack;
 }
 
 /** Each kind sees the cluster, and the resources, as the kinds before it will leave them. */
-function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
+function planKinds(input: PlanInput, kinds: readonly AnyKind[]): PlannedKinds {
   const { secrets, only = [], replace = [] } = input;
   let stack = givenStack(input.stack, renamedState(input.stack, input.state));
-  const plans = new Map<Kind, KindPlan>();
+  const plans = new Map<AnyKind, KindPlan>();
   const problems: Diagnostic[] = [];
   let { observed } = input;
   const context: Omit<PlanContext, 'stack' | 'observed' | 'planned'> = {
@@ -85,7 +85,7 @@ function planKinds(input: PlanInput, kinds: readonly Kind[]): PlannedKinds {
     options: input,
     findings: { problems, neededBytes: new Map() },
     ids: new PlannedIds({
-      stack,
+      machines: machinesOf(stack),
       state: renamedState(stack, input.state),
       observed,
       isActive: input.chooseIds !== false,
@@ -139,7 +139,7 @@ export function planDestroy(input: DestroyInput): PlanResult {
   const isSelected = (address: Address) =>
     only.length > 0
       ? only.some((selector) => covers(selector, address))
-      : input.all === true || DESTROYED_BY_DEFAULT.has(kindOfAddress(address) as Kind); // no kind is in no set
+      : input.all === true || isDestroyedByDefault(address);
   const context: DestroyContext = {
     stack,
     state: renamedState(stack, input.state),
@@ -190,7 +190,7 @@ export function snapshotPlan(options: SnapshotOptions): AskedPlan {
 function planAsked(
   sources: PlanSources,
   { only = [] }: { readonly only?: readonly string[] },
-  ask: (kind: Kind, context: PlanSources & { isSelected(address: Address): boolean }) => KindPlan | undefined,
+  ask: (kind: AnyKind, context: PlanSources & { isSelected(address: Address): boolean }) => KindPlan | undefined,
 ): PlanResult {
   const isSelected = (address: Address) => only.length === 0 || only.some((selector) => covers(selector, address));
   const state = renamedState(sources.stack, sources.state);
@@ -261,12 +261,11 @@ export function fingerprintsOf({
   state,
   observed,
 }: Pick<PlanInput, 'stack' | 'state' | 'observed'>): Plan['fingerprints'] {
-  const vms = [...observed.vms].map(([address, vm]): [string, string] => [address, vmFingerprint(vm)]);
   return {
     stack: fingerprint(KINDS.map((kind) => kind.declared(stack))),
     state: fingerprint([state.vms, state.files, ...Object.entries(state.outages ?? {})]),
     ...(state.lineage !== undefined && { lineage: state.lineage }),
     serial: state.serial,
-    vms: Object.fromEntries(vms),
+    vms: Object.assign({}, ...KINDS.map((kind) => kind.fingerprints?.(observed))),
   };
 }

@@ -10,16 +10,14 @@ import type { Random } from '../base/random.ts';
 import { DEFAULT_RETRY, retryWhileBusy } from '../base/retry.ts';
 import type { Secret } from '../base/secret.ts';
 import type { PortProbe } from '../base/transport.ts';
-import type { LastObserved } from '../kinds/action.ts';
 import type { GuestSigns } from '../kinds/guest-signs.ts';
 import type { IdReservations } from '../kinds/ids.ts';
-import type { AnyAction, StepContext } from '../kinds/kind.ts';
-import { actionNamed } from '../kinds/registry.ts';
+import type { VmPatch } from '../kinds/recorded.ts';
+import { type AnyAction, actionNamed, type StepContext } from '../kinds/registry.ts';
 import type { Rollout } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 import type { Pve } from '../pve/client.ts';
 import { isConnectionLost } from '../pve/index.ts';
-import type { VmPatch } from '../state/events.ts';
 import { isStoreFailure } from '../state/store.ts';
 import { firstLine } from './evidence/text.ts';
 import type { RunMemory } from './run-memory.ts';
@@ -52,7 +50,7 @@ export interface StepIdentity {
 
 /** What belongs to one step alone. */
 export interface StepDeps {
-  readonly observed: LastObserved;
+  readonly observed: StepContext['observed'];
   readonly signs: GuestSigns;
   /** Absent where only one step runs. */
   readonly deletions?: Limiter | undefined;
@@ -155,6 +153,7 @@ export function stepContext(
       await memory.record({ event: 'note', level: 'warn', address: step.address, text: problem.detail });
       run.warn?.(problem);
     },
+    remark: (text) => memory.record({ event: 'note', level: 'warn', address: step.address, text }),
     deleting: (work) => own.deletions?.run(work, own.signal) ?? work(),
     whileBusy: (subject, work) =>
       retryWhileBusy(

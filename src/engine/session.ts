@@ -7,22 +7,24 @@ import { setMaxListeners } from 'node:events';
 import type { Address } from '../base/address.ts';
 import type { Clock } from '../base/clock.ts';
 import { isFamily, type ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import type { Processes } from '../base/processes.ts';
 import type { Random } from '../base/random.ts';
 import type { PortProbe } from '../base/transport.ts';
 import type { Settled } from '../kinds/action.ts';
 import { type Fingerprints, isEmpty, type Plan } from '../kinds/change.ts';
+import type { GuestRow } from '../kinds/cluster.ts';
 import { GuestSigns } from '../kinds/guest-signs.ts';
 import { IdReservations } from '../kinds/ids.ts';
-import type { PlanOptions as KindPlanOptions, Secrets, StepContext } from '../kinds/kind.ts';
-import type { GuestRow, Observed } from '../kinds/observed.ts';
+import type { PlanOptions as KindPlanOptions, Secrets } from '../kinds/kind.ts';
+import type { Observed } from '../kinds/observed.ts';
 import type { StackState } from '../kinds/recorded.ts';
-import { actionNamed, chosenNodes, KINDS, secretPathOf } from '../kinds/registry.ts';
+import { actionNamed, chosenNodes, KINDS, type StepContext, secretPathOf } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Pve } from '../pve/client.ts';
 import { type OpenStep, openSteps, type RunSource } from '../state/events.ts';
-import { closeRun, JournalWriter, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
+import { closeRun, JournalWriter, lockRun, nextRunId, pruneRuns, runsSince } from '../state/journal.ts';
 import { readRecorded, withLineage } from '../state/recorded.ts';
 import { writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore, StoreLock } from '../state/store.ts';
@@ -116,9 +118,7 @@ export class Session {
     const { clock, random, store, stack } = input;
     // Every waiting VM listens to it; that is not a leak.
     setMaxListeners(0, input.signal);
-    const since = new Date(clock.now()).toISOString();
-    const runId = await nextRunId(store, clock.now(), random);
-    const lock = await store.lock({ ...input.owner, runId, since });
+    const { lock, runId } = await lockRun(store, input, input.owner);
     try {
       const { state: recorded, unfinished } = await readRecorded(store, stack.name);
       const state = input.lineage === 'none' ? recorded : withLineage(recorded, random);
@@ -237,12 +237,13 @@ export class Session {
     if (this.#memory.hasEnded) await this.#startRun();
     this.#hasExecuted = true;
     const after = dependenciesOf(plan);
-    const steps = plan.steps.map(({ id, address, stage, action }) => ({
+    const steps = plan.steps.map(({ id, address, stage, action, outage }) => ({
       id,
       address,
       stage,
       action,
       ...after.get(id),
+      ...(outage && { roll: { group: outage.group, pauseMs: outage.pauseMs } }),
     }));
     await this.#memory.record({ event: 'planned', steps });
     // Before any step runs: a step that has to choose again must not take what the plan gave to another.
@@ -285,6 +286,8 @@ export class Session {
       if (this.#memory.hasEvents) await pruneRuns(store, keepRuns, log);
     } finally {
       await this.#lock.release();
+      if (this.#lock.leftLocked?.())
+        this.#input.log.log('warn', advice`The lock could not be released. Remove it: ${command('state unlock')}`.text);
     }
   }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../base/random.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { emptyState, type VmRecord } from '../kinds/recorded.ts';
+import { emptyState } from '../kinds/recorded.ts';
+import type { VmRecord } from '../kinds/vm/record.ts';
 import { JOURNAL_FORMAT } from '../state/events.ts';
 import { JournalWriter, listRuns, readRun } from '../state/journal.ts';
 import { MemoryStore } from '../state/memory-store.ts';

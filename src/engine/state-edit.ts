@@ -10,7 +10,7 @@ import type { Random } from '../base/random.ts';
 import { closest } from '../base/text/closest.ts';
 import { emptyState, type StackState } from '../kinds/recorded.ts';
 import { openSteps, type RunSource } from '../state/events.ts';
-import { JournalWriter, nextRunId, unfinishedRuns } from '../state/journal.ts';
+import { JournalWriter, lockRun, unfinishedRuns } from '../state/journal.ts';
 import { withLineage } from '../state/recorded.ts';
 import { readState, writeState } from '../state/state-file.ts';
 import type { LockOwner, StateStore } from '../state/store.ts';
@@ -42,9 +42,7 @@ export async function editState<Result>(
   options: EditOptions = {},
 ): Promise<Result> {
   const { store, clock, random, owner, source } = deps;
-  const since = new Date(clock.now()).toISOString();
-  const runId = await nextRunId(store, clock.now(), random);
-  const lock = await store.lock({ ...owner, runId, since });
+  const { lock, runId } = await lockRun(store, deps, owner);
   try {
     if (options.unfinished !== 'allow') await refuseUnfinished(store);
     const state = withLineage(await editedState(deps, options), random);

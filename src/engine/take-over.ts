@@ -5,7 +5,6 @@
 import type { Address } from '../base/address.ts';
 import { hasCode, ProxwrightError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { LastObserved } from '../kinds/action.ts';
 import type {
   ClusterContext,
   ImportResult,
@@ -16,12 +15,11 @@ import type {
 } from '../kinds/existing.ts';
 import { GuestSigns } from '../kinds/guest-signs.ts';
 import { IdReservations } from '../kinds/ids.ts';
-import type { StackState } from '../kinds/recorded.ts';
-import { KINDS, kindOfAddress } from '../kinds/registry.ts';
+import type { StackState, VmPatch } from '../kinds/recorded.ts';
+import { KINDS, kindOfAddress, type StepContext } from '../kinds/registry.ts';
 import type { ResolvedStack } from '../kinds/stack.ts';
 import type { Step } from '../kinds/step.ts';
 import type { Pve } from '../pve/client.ts';
-import type { VmPatch } from '../state/events.ts';
 import type { RunMemory } from './run-memory.ts';
 import { runStep } from './run-step.ts';
 import { type EditDeps, editState } from './state-edit.ts';
@@ -86,7 +84,7 @@ async function runAlone(
   { pve, clock, random, log, stack, signal }: ReleaseDeps,
   memory: RunMemory,
   step: Step,
-  last?: LastObserved['last'],
+  last?: StepContext['observed']['last'],
 ): Promise<void> {
   const run = {
     pve,

@@ -1,11 +1,9 @@
 /** The provider itself: its configuration, its resources and its data sources. */
+import { once } from '../base/values/once.ts';
 import { Configuration } from './configure/configuration.ts';
 import type { ProcessDeps } from './configure/deps.ts';
-import { dataSources } from './data/index.ts';
-import { imageResource } from './kinds/image/resource.ts';
-import { templateResource } from './kinds/template/resource.ts';
+import { DATA_SOURCES } from './data/names.ts';
 import { KnownVms } from './kinds/vm/leftovers.ts';
-import { vmResource } from './kinds/vm/resource.ts';
 import type { Provider } from './provider.ts';
 
 export type { ProcessDeps } from './configure/deps.ts';
@@ -15,14 +13,18 @@ export async function createProvider(processDeps: ProcessDeps): Promise<Provider
   const { depsOf } = configuration;
   // For Proxmox a template is a VM, so both share what is known.
   const known = new KnownVms();
+  const sources = once(async () => (await import('./data/index.ts')).dataSources(depsOf));
   return {
     schema: configuration.schema,
     resources: new Map([
-      ['proxwright_image', imageResource(depsOf)],
-      ['proxwright_template', templateResource(depsOf, known)],
-      ['proxwright_vm', vmResource(depsOf, known)],
+      ['proxwright_image', once(async () => (await import('./kinds/image/resource.ts')).imageResource(depsOf))],
+      [
+        'proxwright_template',
+        once(async () => (await import('./kinds/template/resource.ts')).templateResource(depsOf, known)),
+      ],
+      ['proxwright_vm', once(async () => (await import('./kinds/vm/resource.ts')).vmResource(depsOf, known))],
     ]),
-    dataSources: dataSources(depsOf),
+    dataSources: new Map(DATA_SOURCES.map((name) => [name, async () => (await sources())[name]])),
     validate: async (config) => configuration.validate(config),
     configure: ({ config, hostVersion }) => configuration.configure(config, hostVersion),
     stop: () => configuration.stop(),

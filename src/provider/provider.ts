@@ -16,6 +16,8 @@ export interface ProviderDiagnostic {
   /** What is wrong, why, and what to do. */
   readonly detail: string;
   readonly path?: AttributePath;
+  /** For our own use: the field, which `path` may shorten, and `detail` without what only a host needs. */
+  readonly about?: { readonly field: string; readonly reason: string };
 }
 
 /** Opaque bytes the host keeps per instance; never secrets. */
@@ -26,10 +28,13 @@ export interface HostCapabilities {
   readonly writeOnlyAttributes: boolean;
 }
 
+/** A process serves a few calls, and most of them name the same type, so each type is loaded when a call first names it. */
+export type Loader<Thing> = () => Promise<Thing>;
+
 export interface Provider {
   readonly schema: Schema;
-  readonly resources: ReadonlyMap<string, ResourceType>;
-  readonly dataSources: ReadonlyMap<string, DataSource>;
+  readonly resources: ReadonlyMap<string, Loader<ResourceType>>;
+  readonly dataSources: ReadonlyMap<string, Loader<DataSource>>;
   validate(config: CtyObject): Promise<readonly ProviderDiagnostic[]>;
   /** Values may be unknown while planning. Nothing slow happens here. */
   configure(request: {

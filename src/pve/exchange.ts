@@ -13,6 +13,7 @@ import { type KnownSecrets, Secret } from '../base/secret.ts';
 import {
   isStreamBody,
   type Method,
+  REQUEST_TIMEOUT_MS,
   type StreamBody,
   type Transport,
   TransportFailure,
@@ -134,8 +135,10 @@ export class Exchange {
         this.#sent++;
         sentAt = clock.ticks();
         // An upload takes as long as its bytes do.
-        const hasEnded = isStreamBody(wire.body) ? () => {} : reach.expectAnswer(context.changes ? 'change' : 'read');
-        return transport.send(wire, { ...options, beforeSend }).finally(hasEnded);
+        const { timeoutMs = REQUEST_TIMEOUT_MS } = options;
+        const isUpload = isStreamBody(wire.body);
+        const hasEnded = isUpload ? () => {} : reach.expectAnswer(context.changes ? 'change' : 'read', timeoutMs);
+        return transport.send(fenced(wire, beforeSend), { ...options, beforeSend }).finally(hasEnded);
       };
       const response: WireResponse = await (options.inSlot ? exchanged() : limiter.run(exchanged, options.signal));
       reach.answered(call.path.shown, response.status, sentAt);
@@ -151,6 +154,19 @@ export class Exchange {
       throw thrown;
     }
   }
+}
+
+/** An upload may take longer than the lock lasts. Proxmox discards one that ends early. */
+function fenced(wire: WireRequest, assertMayChange: (() => void) | undefined): WireRequest {
+  const { body } = wire;
+  if (!isStreamBody(body) || !assertMayChange) return wire;
+  async function* chunks(from: AsyncIterable<Uint8Array>, assertAllowed: () => void) {
+    for await (const chunk of from) {
+      assertAllowed();
+      yield chunk;
+    }
+  }
+  return { ...wire, body: { sizeBytes: body.sizeBytes, open: () => chunks(body.open(), assertMayChange) } };
 }
 
 function toWire(call: Call, headers: Readonly<Record<string, string>>): WireRequest {

@@ -43,6 +43,8 @@ export class Reach {
   readonly #deps: ReachDeps;
   readonly #outages = new Map<string, Outage>();
   #lastAnswer: Ticks | undefined;
+  /** When the request was sent whose silence was mentioned last. */
+  #silentSince: Ticks | undefined;
   #runs = 0;
   #patienceMs: number = RETRIES.reach.budgetMs;
 
@@ -64,19 +66,38 @@ export class Reach {
     }
   }
 
-  /** Call when a request is sent. Returns a function to call when it has ended, successfully or not. */
-  expectAnswer(kind: keyof typeof SILENCE_MS): () => void {
-    if (this.#runs === 0) return () => {};
+  /**
+   * Call when a request is sent that may take `timeoutMs`. Returns a function to call when it has ended, successfully or
+   * not.
+   */
+  expectAnswer(kind: keyof typeof SILENCE_MS, timeoutMs: number): () => void {
     const { clock } = this.#deps;
     const sentAt = clock.ticks();
     const ended = new AbortController();
     clock.sleep(SILENCE_MS[kind], ended.signal).then(
       () => {
-        if ((this.#lastAnswer ?? sentAt) <= sentAt) this.#lost(SERVER, sentAt, 'no answer so far');
+        if ((this.#lastAnswer ?? sentAt) > sentAt) return;
+        if (this.#isRetried) this.#lost(SERVER, sentAt, 'no answer so far');
+        else this.#saySilence(sentAt, timeoutMs);
       },
       () => {},
     );
     return () => ended.abort();
+  }
+
+  /** Until the connection returns, or the patience of the run ends. A server that never answered may be the wrong one. */
+  get #isRetried(): boolean {
+    return this.#runs > 0 && this.#lastAnswer !== undefined;
+  }
+
+  /** Of a request that ends the command if no answer comes. */
+  #saySilence(since: Ticks, timeoutMs: number): void {
+    const { clock, logger, endpoint } = this.#deps;
+    if (this.#silentSince !== undefined && this.#silentSince >= (this.#lastAnswer ?? 0)) return;
+    this.#silentSince = since;
+    const sinceTime = clock.now() - (clock.ticks() - since);
+    const [from, until] = [sinceTime, sinceTime + timeoutMs].map(stamp);
+    logger.log('warn', `${endpoint} has not answered since ${from}. Giving up at ${until}, if no answer comes.`);
   }
 
   /** A response came. `path` is that of its request; 595 and 596 say that the node there did not answer the server. */
@@ -119,7 +140,7 @@ export class Reach {
 
   /** Whether the request itself waits until the connection returns. */
   isWaitedFor(error: ProxwrightError): boolean {
-    return this.#runs > 0 && this.#lastAnswer !== undefined && error.cause instanceof TransportFailure;
+    return this.#isRetried && error.cause instanceof TransportFailure;
   }
 
   #pauseMs(error: unknown): number | undefined {
@@ -158,7 +179,7 @@ export class Reach {
     const outage = this.#outages.get(key) ?? { since, sinceTime: clock.now() - lostMs, reason, isSaid: false };
     outage.reason = reason;
     this.#outages.set(key, outage);
-    if (outage.isSaid || this.#lastAnswer === undefined || clock.ticks() - outage.since < SAY_AFTER_MS) return;
+    if (outage.isSaid || !this.#isRetried || clock.ticks() - outage.since < SAY_AFTER_MS) return;
     outage.isSaid = true;
     const [from, until] = [outage.sinceTime, outage.sinceTime + this.#patienceMs].map(stamp);
     logger.log('warn', `${this.#nameOf(key)} has not answered since ${from}: ${reason}. Trying until ${until}.`);

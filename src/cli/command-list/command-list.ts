@@ -356,7 +356,7 @@ Once, for the shell you use:
     name: 'complete',
     about: 'print what can follow these words; the completion scripts call it',
     isHidden: true,
-    arguments: [{ name: '[words...]' }],
+    arguments: [{ name: '[words...]', about: 'what has been typed so far' }],
     load: async () => (await import('../commands/completion.ts')).runComplete.bind(undefined, COMMANDS),
   },
 ];

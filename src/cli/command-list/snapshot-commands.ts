@@ -1,6 +1,6 @@
 /** The rows of `snapshot` and `rollback` in the list of commands. */
 import type { CommandRow } from '../command.ts';
-import { DRY_RUN, ONLY, YES } from '../options.ts';
+import { DRY_RUN, HOOK_OPTIONS, ONLY, YES } from '../options.ts';
 
 export const SNAPSHOT_COMMANDS: readonly CommandRow[] = [
   {
@@ -48,10 +48,16 @@ Examples:
     about: 'roll VMs back to a snapshot, after confirmation; data written since is lost',
     arguments: [{ name: '<name>', about: 'the name of the snapshot; every selected VM must have it' }],
     usesStack: true,
-    options: [ONLY, { flags: '--no-start', about: 'leave running VMs stopped afterwards' }, DRY_RUN, YES],
+    options: [
+      ONLY,
+      { flags: '--no-start', about: 'leave running VMs stopped afterwards' },
+      ...HOOK_OPTIONS,
+      DRY_RUN,
+      YES,
+    ],
     help: `
 Proxmox stops a running VM without shutting its guest down; Proxwright then starts it and waits until it is ready.
-Members of a group take turns (update.max_unavailable). The file is not changed: the next plan shows the differences.
+Members of a group take turns (update.max_unavailable), with their hooks. The file is not changed: the next plan shows the differences.
 
 Examples:
   proxwright rollback before-upgrade --dry-run

@@ -1,6 +1,8 @@
 /** The rows of `state` in the list of commands. */
-import type { CommandRow } from '../command.ts';
+import type { ArgumentRow, CommandRow } from '../command.ts';
 import { YES } from '../options.ts';
+
+const ADDRESS: ArgumentRow = { name: '<address>', about: "a VM of the state, such as vm.web or 'vm.worker[2]'" };
 
 export const STATE_COMMAND: CommandRow = {
   name: 'state',
@@ -15,21 +17,24 @@ export const STATE_COMMAND: CommandRow = {
     {
       name: 'show',
       about: 'show one VM: identity, addresses, last applied values; secrets as digests',
-      arguments: [{ name: '<address>' }],
+      arguments: [ADDRESS],
       usesStack: true,
       load: async () => (await import('../commands/state/state.ts')).runStateShow,
     },
     {
       name: 'mv',
       about: 'change the address of a VM, after you renamed a group',
-      arguments: [{ name: '<from>' }, { name: '<to>' }],
+      arguments: [
+        { name: '<from>', about: 'its address in the state' },
+        { name: '<to>', about: 'its address in the stack file now' },
+      ],
       usesStack: true,
       load: async () => (await import('../commands/state/state.ts')).runStateMove,
     },
     {
       name: 'forget',
       about: 'remove a VM from the state; the VM itself stays',
-      arguments: [{ name: '<address>' }],
+      arguments: [ADDRESS],
       usesStack: true,
       options: [YES, { flags: '--release', about: 'also remove the ownership line from its notes' }],
       load: async () => (await import('../commands/state/state.ts')).runStateForget,
@@ -64,7 +69,7 @@ export const STATE_COMMAND: CommandRow = {
       options: [
         YES,
         {
-          flags: '--to <address>',
+          flags: '--to <store>',
           about: 'local, postgres://user@host/database, s3://bucket/prefix or https://host/path',
         },
       ],

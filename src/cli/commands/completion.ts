@@ -35,10 +35,11 @@ export async function runComplete(
     return 0;
   }
   const { before } = found;
-  const candidates = found.kind === 'words' ? found.words : (await addressesFor(words, deps)).map((word) => ({ word }));
+  const candidates: readonly { readonly word: string; readonly about?: string }[] =
+    found.kind === 'words' ? found.words : (await addressesFor(words, deps)).map((word) => ({ word }));
   const last = unquoted(words.at(-1) ?? '');
   const typed = last === '=' ? '' : last;
-  for (const { word, about } of candidates as readonly { readonly word: string; readonly about?: string }[]) {
+  for (const { word, about } of candidates) {
     if (`${before}${word}`.startsWith(typed)) deps.stdout.write(`${before}${word}${about ? `\t${about}` : ''}\n`);
   }
   return 0;

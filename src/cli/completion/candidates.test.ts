@@ -63,6 +63,7 @@ describe('what a shell offers', () => {
     [['import', 'vm.web', ''], []],
     [['import', '-f', 'plan', ''], ['<addresses>']],
     [['state', 'mv', 'vm.a', ''], ['<addresses>']],
+    [['state', 'migrate', '--to', ''], []],
     [
       ['completion', ''],
       ['bash', 'zsh', 'fish'],

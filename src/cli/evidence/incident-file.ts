@@ -2,7 +2,7 @@
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { toDiagnostic } from '../../base/errors.ts';
+import { hasCode, toDiagnostic } from '../../base/errors.ts';
 import { visibleText } from '../../base/text/safe-text.ts';
 import { type IncidentInput, incidentName, renderIncident } from '../../engine/evidence/incident.ts';
 import { differingOf } from '../../engine/evidence/record.ts';
@@ -72,6 +72,8 @@ export async function draftIncident(
     );
     return shown;
   } catch (error) {
+    // The failure that the run reports says so already.
+    if (hasCode(error, 'STATE_UNREACHABLE')) return undefined;
     const reason = error instanceof Error ? error.message : String(error);
     deps.terminal.log('warn', `The incident report could not be drafted: ${reason}`);
     return undefined;

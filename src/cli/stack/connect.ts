@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Environment } from '../../base/processes.ts';
 import type { Transport } from '../../base/transport.ts';
-import type { TrustSeen } from '../../engine/doctor/examination.ts';
+import type { ObservedTrust } from '../../engine/doctor/examination.ts';
 import { type ConnectionPart, environmentBeside, unmetInsecurity } from '../../local/environment.ts';
 import { readSecret } from '../../local/secret.ts';
 import type { Connection } from '../../local/simulator.ts';
@@ -73,7 +73,7 @@ export async function serverOf(pve: Pve, opened: StackConnection, deps: CommandD
 }
 
 /** How the server's certificate will be verified; reads and sends nothing. */
-export function trustSeen({ stack: { connection } }: Pick<OpenedStack, 'stack'>, deps: CommandDeps): TrustSeen {
+export function trustSeen({ stack: { connection } }: Pick<OpenedStack, 'stack'>, deps: CommandDeps): ObservedTrust {
   const pinned =
     connection.fingerprint ?? (connection.ca === undefined ? deps.environment.PROXMOX_VE_FINGERPRINT : undefined);
   if (pinned) return { kind: 'fingerprint', fingerprint: pinned };

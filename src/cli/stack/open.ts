@@ -53,10 +53,11 @@ export async function openReadStack(read: ReadStack, deps: CommandDeps): Promise
 /** What is needed to open a store for the stack. */
 export function storeDeps(
   { stack, directory, stateDirectory }: Pick<OpenedStack, 'stack' | 'directory' | 'stateDirectory'>,
-  { environment, clock, random, secrets }: CommandDeps,
+  { environment, clock, random, secrets, terminal }: CommandDeps,
 ): StoreDeps {
   const local = new DirectoryStore(stateDirectory);
-  return { environment, directory, stackName: stack.name, clock, random, secrets, local };
+  const tell = (text: string) => terminal.log('info', text);
+  return { environment, directory, stackName: stack.name, clock, random, secrets, local, tell };
 }
 
 /** A shared store that was named before the state was copied there would make every VM a new one. */

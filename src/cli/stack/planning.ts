@@ -2,7 +2,7 @@
  * Plans for commands. Commands that only read plan without the lock: they take into account what an unfinished run left
  * behind, but do not settle it. The check of addresses before a plan serves commands with a lock as well.
  */
-import { type Address, covers, keptAddress, replacedAddress } from '../../base/address.ts';
+import { type Address, covers } from '../../base/address.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { ProxwrightError } from '../../base/errors.ts';
 import { closest } from '../../base/text/closest.ts';
@@ -11,13 +11,13 @@ import { type PlanResult, planStack } from '../../engine/plan.ts';
 import { checkPrivileges } from '../../engine/privileges/check.ts';
 import { explainUnseen } from '../../engine/privileges/unseen.ts';
 import type { PlanOptions } from '../../engine/session.ts';
-import { type Change, isEmpty, type Plan, UNDETAILED } from '../../kinds/change.ts';
+import { type Change, isEmpty, type Plan } from '../../kinds/change.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import { recordedMachines, type StackState } from '../../kinds/recorded.ts';
-import { unfinishedMachines } from '../../kinds/registry.ts';
+import { unfinishedResources } from '../../kinds/registry.ts';
 import { machinesOf } from '../../kinds/stack.ts';
 import type { Pve } from '../../pve/index.ts';
-import type { ResolvedStack, ResolvedVm } from '../../spec/index.ts';
+import type { ResolvedStack } from '../../spec/index.ts';
 import { readRecorded } from '../../state/recorded.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
 import { showProblems } from '../views/view.ts';
@@ -57,7 +57,7 @@ export async function planWithoutLock(
   const made = requirePlan(result, deps);
   const rights = options.checkPrivileges && !isEmpty(made) ? await privilegeWarnings(pve, made, stack, observed) : [];
   const plan = { ...made, warnings: [...made.warnings, ...rights] };
-  const changes = [...plan.changes, ...unsettled.map((vm) => completion(vm, state))];
+  const changes = [...plan.changes, ...unsettled];
   showProblems(plan.warnings, deps);
   return { plan: { ...plan, changes }, state, observed, secrets };
 }
@@ -65,8 +65,8 @@ export async function planWithoutLock(
 export interface PlanAttempt extends Omit<PlannedStack, 'plan'> {
   /** Its problems say where the token lacks the privilege to look. */
   readonly result: PlanResult;
-  /** VMs that an unfinished run was creating. */
-  readonly unsettled: readonly ResolvedVm[];
+  /** What an unfinished run was creating, each resource with the change that completes it. */
+  readonly unsettled: readonly Change[];
 }
 
 /** Plans without a lock, and leaves the judgement to the caller. */
@@ -81,10 +81,8 @@ export async function tryPlan(
   checkPlanning(options, stack, state);
   const secrets = await resolveSecrets(opened, deps);
   const observed = await observe({ pve, stack, state, secrets, replace: options.replace });
-  const unsettled = unfinishedMachines(stack, state, observed);
-  const vms = stack.vms.filter((vm) => !unsettled.includes(vm));
-  const templates = stack.templates.filter(({ vm }) => !unsettled.includes(vm));
-  const input = { stack: { ...stack, vms, templates }, state: without(state, unsettled), observed, secrets };
+  const { changes: unsettled, ...rest } = unfinishedResources(stack, state, observed);
+  const input = { ...rest, observed, secrets };
   const planned = planStack({ ...input, now: deps.clock.now(), ...options });
   const result = planned.ok
     ? await withLocalNeeds(planned, opened, deps)
@@ -116,24 +114,6 @@ export function requirePlan(result: PlanResult, deps: CommandDeps): Plan {
 /** Whether there is anything to do. */
 export function hasChanges(plan: Plan): boolean {
   return !isEmpty(plan) || plan.changes.some(({ kind }) => kind === 'complete');
-}
-
-function without(state: StackState, vms: readonly ResolvedVm[]): StackState {
-  // Together with the holders of their kept disks: apply decides about both.
-  const left = new Set<string>(vms.flatMap(({ address }) => [address, keptAddress(address), replacedAddress(address)]));
-  return { ...state, vms: Object.fromEntries(Object.entries(state.vms).filter(([address]) => !left.has(address))) };
-}
-
-function completion({ address, fields }: ResolvedVm, state: StackState): Change {
-  return {
-    address,
-    kind: 'complete',
-    name: fields.name,
-    node: state.vms[address]?.node || fields.node,
-    vmid: state.vms[address]?.vmid || fields.vmid,
-    reason: 'An earlier run was creating it; apply finds out how far it got and completes it.',
-    ...UNDETAILED,
-  };
 }
 
 /** Every address on the command line must match something: a typo would silently do nothing. */

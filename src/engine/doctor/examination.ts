@@ -1,13 +1,13 @@
 /** What the doctor's checks look at, as plain data: examine.ts reads it once, and the checks make no further requests. */
 import type { Clock, Instant } from '../../base/clock.ts';
 import type { Transport } from '../../base/transport.ts';
+import type { Readable } from '../../kinds/cluster.ts';
 import type { Examined } from '../../kinds/doctor/examined.ts';
-import type { Readable } from '../../kinds/observed.ts';
 import type { ClusterStatusEntry, TokenEntry } from '../../pve/index.ts';
 import type { PrivilegeCheck } from '../privileges/check.ts';
 
 /** How the server's certificate is verified. */
-export interface TrustSeen {
+export interface ObservedTrust {
   readonly kind: 'system' | 'ca' | 'fingerprint' | 'none';
   /** The pinned one. */
   readonly fingerprint?: string;
@@ -17,15 +17,15 @@ export interface Examination extends Examined {
   readonly now: Instant;
   readonly endpoint: string;
   readonly principal: string;
-  readonly trust: TrustSeen;
+  readonly trust: ObservedTrust;
   readonly wire: WireTimes;
-  readonly rights: RightsSeen;
+  readonly rights: ObservedRights;
   /** The token's entry in the list of its user; undefined for a login with a password. */
   readonly token: Readable<TokenEntry | undefined>;
   readonly cluster: Readable<readonly ClusterStatusEntry[]>;
 }
 
-export interface RightsSeen {
+export interface ObservedRights {
   readonly check: PrivilegeCheck;
   /** Whether the token has any privilege on any path. */
   readonly hasAny: boolean;

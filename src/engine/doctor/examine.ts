@@ -1,9 +1,11 @@
 /** Reads what the doctor's checks look at. A missing privilege is a result; any other failure ends the examination. */
 import type { Instant } from '../../base/clock.ts';
+import { readIfAllowed } from '../../kinds/cluster.ts';
+import { NOTHING_EXAMINED } from '../../kinds/doctor/examined.ts';
 import type { Secrets } from '../../kinds/kind.ts';
-import { type Observed, readIfAllowed } from '../../kinds/observed.ts';
+import type { Observed } from '../../kinds/observed.ts';
 import type { StackState } from '../../kinds/recorded.ts';
-import { KINDS, unfinishedMachines } from '../../kinds/registry.ts';
+import { KINDS, unfinishedResources } from '../../kinds/registry.ts';
 import { machinesOf, type ResolvedStack } from '../../kinds/stack.ts';
 import type { Pve } from '../../pve/client.ts';
 import { observe } from '../observe.ts';
@@ -11,7 +13,7 @@ import { foresee, type PlanResult, planStack } from '../plan.ts';
 import { assumedNeeds } from '../privileges/assumed.ts';
 import { checkNeeds, checkPrivileges } from '../privileges/check.ts';
 import { explainUnseen } from '../privileges/unseen.ts';
-import type { Examination, RightsSeen, TrustSeen, WireTimes } from './examination.ts';
+import type { Examination, ObservedRights, ObservedTrust, WireTimes } from './examination.ts';
 
 export interface ExamineInput {
   readonly pve: Pve;
@@ -19,7 +21,7 @@ export interface ExamineInput {
   readonly state: StackState;
   readonly secrets: Secrets;
   readonly now: Instant;
-  readonly trust: TrustSeen;
+  readonly trust: ObservedTrust;
   readonly wire: WireTimes;
   readonly signal?: AbortSignal | undefined;
 }
@@ -65,21 +67,19 @@ export async function examine(input: ExamineInput): Promise<Examination> {
     rights,
     token,
     cluster,
-    ...NOTHING_READ,
+    ...NOTHING_EXAMINED,
     ...Object.assign({}, ...parts),
   };
 }
 
-const NOTHING_READ = { nodes: new Map(), devices: new Map(), volumes: new Map(), downloads: new Map() } as const;
-
 /** They count as VMs to create. */
 function withoutUnfinished(stack: ResolvedStack, state: StackState, observed: Observed): StackState {
-  const unfinished = new Set<string>(unfinishedMachines(stack, state, observed).map(({ address }) => address));
+  const unfinished = new Set<string>(unfinishedResources(stack, state, observed).changes.map(({ address }) => address));
   const known = Object.entries(state.vms).filter(([address]) => !unfinished.has(address));
   return { ...state, vms: Object.fromEntries(known) };
 }
 
-async function readRights(input: ExamineInput, observed: Observed, result: PlanResult): Promise<RightsSeen> {
+async function readRights(input: ExamineInput, observed: Observed, result: PlanResult): Promise<ObservedRights> {
   const { pve, stack, signal, now } = input;
   const { version } = observed;
   const hasAny = Object.keys(await pve.access.permissions({}, { signal })).length > 0;

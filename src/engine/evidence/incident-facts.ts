@@ -2,7 +2,7 @@
 
 import { printDuration } from '../../base/values/units.ts';
 import type { ChangeKind } from '../../kinds/change.ts';
-import { isCreationUnfinished, type VmRecord } from '../../kinds/recorded.ts';
+import { type AddressRecord, isCreationUnfinished } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import { type Moment, momentsOf } from '../record/run-moments.ts';
 import type { RunRecord } from '../record/run-record.ts';
@@ -19,7 +19,7 @@ interface Stand {
 interface StandingInput {
   readonly planned: readonly Differing[];
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
-  readonly vms: Readonly<Record<string, VmRecord>>;
+  readonly vms: Readonly<Record<string, AddressRecord>>;
   readonly remaining: readonly Differing[];
 }
 
@@ -45,7 +45,7 @@ const REMOVING: ReadonlySet<ChangeKind> = new Set(['delete', 'forget']);
 
 function standingOf(
   outcome: ResourceOutcome | undefined,
-  vm: VmRecord | undefined,
+  vm: AddressRecord | undefined,
   plan: Differing | undefined,
 ): string {
   switch (outcome) {
@@ -63,7 +63,7 @@ function standingOf(
   }
 }
 
-function leftover(vm: VmRecord | undefined): string {
+function leftover(vm: AddressRecord | undefined): string {
   if (!vm) return 'failed; nothing is left of it';
   if (vm.phase === 'creating') return 'failed while it was created; the next apply finds out whether it exists';
   return isCreationUnfinished(vm)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { VmRecord } from '../../kinds/recorded.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { JOURNAL_FORMAT, type RunEvent } from '../../state/events.ts';
 import { describeRun } from '../record/run-record.ts';
 import { type IncidentInput, incidentName, renderIncident } from './incident.ts';

@@ -6,7 +6,7 @@
 import { type Diagnostic, factsOf, formatWhere } from '../../base/diagnostics.ts';
 import { shellWord } from '../../base/text/shell.ts';
 import { counted } from '../../base/values/units.ts';
-import type { VmRecord } from '../../kinds/recorded.ts';
+import type { AddressRecord } from '../../kinds/recorded.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
 import type { RunRecord } from '../record/run-record.ts';
 import { standings, timeline } from './incident-facts.ts';
@@ -15,6 +15,7 @@ import {
   codeBlock,
   codeSpan,
   firstLine,
+  inert,
   isFromServer,
   listed,
   printed,
@@ -39,7 +40,7 @@ export interface IncidentInput {
   /** By address; a problem of the whole run has an empty address. */
   readonly problems: ReadonlyMap<string, Diagnostic>;
   /** What is recorded now. */
-  readonly vms: Readonly<Record<string, VmRecord>>;
+  readonly vms: Readonly<Record<string, AddressRecord>>;
   /** What the last plan would still change, if there was one. */
   readonly remaining: readonly Differing[];
 }
@@ -123,7 +124,7 @@ function course({ run, noticedAt, runId }: IncidentInput): string[] {
     `From the journal of run ${runId}, started at ${run.startedAt ?? noticedAt}. Full journal: ${codeSpan(`proxwright runs show ${shellWord(runId)}`)}.`,
     '',
     ...tableHead(['at', 'address', 'what']),
-    ...rows.map(({ at, address, what }) => tableRow([at, address, what])),
+    ...rows.map(({ at, address, what }) => tableRow([at, address, inert(what)])),
   ];
 }
 
@@ -163,7 +164,7 @@ function knownWhys({ problems, remaining }: IncidentInput): Why[] {
       {
         question: 'Why was the plan not empty?',
         answer:
-          `Because ${first?.address ?? 'a VM'} differs from the file${fields.length > 0 ? ` in ${listed(fields, MOST_NAMES)}` : ''}. ${first?.reason ?? ''}`.trim(),
+          `Because ${first?.address ?? 'a VM'} differs from the file${fields.length > 0 ? ` in ${listed(fields, MOST_NAMES)}` : ''}. ${inert(first?.reason ?? '')}`.trim(),
       },
     ];
   }
@@ -222,7 +223,7 @@ function resolution({ problems }: IncidentInput): string[] {
     '',
     `${TO_FILL}. Next steps:`,
     '',
-    ...hints.flatMap((hint) => [`- ${hint.split('\n').join(' ')}`]),
+    ...hints.flatMap((hint) => [`- ${inert(hint.split('\n').join(' '))}`]),
     `- See what an apply would change now: ${codeSpan('proxwright plan')}`,
     `- Resume; nothing is created twice: ${codeSpan('proxwright apply --verify')}`,
   ];
@@ -254,6 +255,6 @@ function present(input: IncidentInput): string[] {
     `As recorded by the run at ${input.noticedAt}. Nothing was rolled back.`,
     '',
     ...tableHead(['address', 'name', 'id', 'node', 'state']),
-    ...rows.map(({ address, name, vmid, node, words }) => tableRow([address, name, vmid, node, words])),
+    ...rows.map(({ address, name, vmid, node, words }) => tableRow([address, inert(name), vmid, node, inert(words)])),
   ];
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Diagnostic } from '../../base/diagnostics.ts';
 import { KnownSecrets, Secret } from '../../base/secret.ts';
 import { evidenceRecord } from './record.ts';
 import { appendedRow, evidenceRow } from './row.ts';
-import { evidenceInput } from './testing/facts.ts';
+import { evidenceInput, stage, TASK_FAILED } from './testing/facts.ts';
 
 /** Cells as a Markdown parser reads them: a backslash escapes the next character. */
 function cellsOf(row: string): string[] {
@@ -29,6 +30,24 @@ describe('an evidence row', () => {
         const row = evidenceRow(evidenceRecord(evidenceInput({ task: `t${task}t`, note, typed })));
         expect(row).not.toMatch(/[\r\n]/);
         expect(cellsOf(row)).toHaveLength(6);
+      }),
+    );
+  });
+
+  it('renders foreign text as text: no tag, comment, code, link or picture', () => {
+    const signs = fc.string({ unit: fc.constantFrom('<', '!', '-', '\\', '[', ']', '(', ')', '`', '|', 'a') });
+    const foreign = fc.oneof(signs, fc.constantFrom('<!--', '<img src=x>', '![a](b)', '\\<a', '\\\\<a', '\\`a`'));
+    fc.assert(
+      fc.property(foreign, (words) => {
+        const problem: Diagnostic = { ...TASK_FAILED, facts: { serverSaid: words } };
+        const row = evidenceRow(
+          evidenceRecord(evidenceInput({ isComplete: false, stages: [stage('apply', 'failed', 1, [problem])] })),
+        );
+        const notes = row.split(' | ').slice(5).join(' | ');
+        expect(notes).toContain('TASK_FAILED');
+        // Escaped characters are text.
+        const active = notes.replace(/\\[!-/:-@[-`{-~]/g, '_');
+        expect(active).not.toMatch(/[<`]|\]\(/);
       }),
     );
   });

@@ -1,7 +1,7 @@
 /** Evidence as a Markdown table: the row of a run, and the text that appends it to a file. Pure. */
 import { printDuration } from '../../base/values/units.ts';
 import type { Differing, EvidenceRecord, StageRecord } from './record.ts';
-import { codeSpan, firstLine, listed, printed, serverWords, tableHead, tableRow } from './text.ts';
+import { codeSpan, firstLine, inert, listed, printed, serverWords, tableHead, tableRow } from './text.ts';
 
 export const EVIDENCE_COLUMNS = ['Date', 'Task', 'Change summary', 'Validation command', 'Result', 'Notes'] as const;
 
@@ -34,7 +34,7 @@ function changeSummary({ command, differed, compared }: EvidenceRecord): string 
     return number === 0 ? 'No changes' : `No changes: ${number} of ${number} match the file`;
   }
   const parts = VERBS.flatMap(([verb, kinds]) => {
-    const some = differed.filter(({ kind }) => (kinds as readonly string[]).includes(kind));
+    const some = differed.filter(({ kind }) => kinds.some((each) => each === kind));
     return some.length === 0 ? [] : [`${verb} ${listed(some.map(differing), MOST_VMS)}`];
   });
   return command === 'verify' ? `None. Pending: ${parts.join('; ')}` : parts.join('; ');
@@ -43,7 +43,7 @@ function changeSummary({ command, differed, compared }: EvidenceRecord): string 
 /** Lists the fields of an update; in a new VM every field is new. */
 function differing({ address, kind, fields }: Differing): string {
   if (kind !== 'update' || fields.length === 0) return address;
-  const some = fields.map(({ path, before, after }) => `${path} ${printed(before)} → ${printed(after)}`);
+  const some = fields.map(({ path, before, after }) => `${path} ${inert(printed(before))} → ${inert(printed(after))}`);
   return `${address} (${listed(some, MOST_FIELDS)})`;
 }
 
@@ -86,10 +86,10 @@ function verdict({ result, stages, remaining, outcomes, command, restartPending 
 
 function failure({ stage, words, problems }: StageRecord): string {
   const [first] = problems;
-  if (!first) return `${stage} failed: ${firstLine(words)}`;
+  if (!first) return `${stage} failed: ${inert(firstLine(words))}`;
   const place = first.where?.address === undefined ? '' : ` at ${first.where.address}`;
   const more = problems.length > 1 ? ` and ${problems.length - 1} more` : '';
-  return `${stage} failed: ${first.code}${place} (${serverWords(first)})${more}`;
+  return `${stage} failed: ${first.code}${place} (${inert(serverWords(first))})${more}`;
 }
 
 /**

@@ -29,6 +29,13 @@ function shortened(text: string): string {
   return text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
 }
 
+/** Foreign text that starts no tag, comment, code, link or picture. */
+export function inert(text: string): string {
+  return text
+    .replace(/(\\*)([<`])/g, (_, backslashes: string, sign: string) => `${backslashes}${backslashes}\\${sign}`)
+    .replaceAll('](', ']\\(');
+}
+
 /** One line, with every bar escaped, also after backslashes. */
 function cell(text: string): string {
   return text

@@ -5,7 +5,7 @@
 import type { Instant } from '../../base/clock.ts';
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import type { AssumeContext, Assumption } from '../../kinds/kind.ts';
-import type { Observed } from '../../kinds/observed.ts';
+import { NOTHING_OBSERVED, type Observed } from '../../kinds/observed.ts';
 import { type AclPath, type OneOf, widened } from '../../kinds/privileges/need.ts';
 import { emptyState } from '../../kinds/recorded.ts';
 import { PLANNING_ORDER } from '../../kinds/registry.ts';
@@ -63,15 +63,8 @@ function emptyWorld(stack: ResolvedStack, version: ServerVersion, known: AssumeC
     version: { version: version.version, release: '' },
     nodes: new Map<string, { readonly online: boolean }>([...(known?.nodes ?? []), ...nodes]),
     guests: new Map(),
-    vms: new Map(),
-    templates: new Map(),
     storages: new Map(),
-    images: [],
-    bridges: new Map(),
-    pciMappings: { ok: true, value: new Map() },
-    claimants: new Map(),
-    locks: new Map(),
-    takenIds: new Set(),
+    ...NOTHING_OBSERVED,
   };
 }
 

@@ -5,9 +5,10 @@
 import type { Diagnostic } from '../../base/diagnostics.ts';
 import { isFamily } from '../../base/errors.ts';
 import type { Plan } from '../../kinds/change.ts';
+import { whereOf } from '../../kinds/fields/positions.ts';
 import type { Observed } from '../../kinds/observed.ts';
 import { type AclPath, LOCAL_ZONE, type OneOf } from '../../kinds/privileges/need.ts';
-import { type ResolvedStack, whereOf } from '../../kinds/stack.ts';
+import type { ResolvedStack } from '../../kinds/stack.ts';
 import type { Pve } from '../../pve/client.ts';
 import { type ServerVersion, supportOf } from '../../pve/compatibility.ts';
 import { Grants, isRealRoot, tagNeedsOf } from './grants.ts';

@@ -5,7 +5,7 @@
  * its own request.
  */
 import { setMaxListeners } from 'node:events';
-import { MAX_AGE_MS } from '../../kinds/observed.ts';
+import { MAX_AGE_MS } from '../../kinds/cluster.ts';
 import type { Pve } from '../../pve/client.ts';
 import type { ClusterOptions, Permissions } from '../../pve/index.ts';
 import { splitList, splitProperty } from '../../pve/wire/index.ts';

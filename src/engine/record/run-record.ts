@@ -3,7 +3,7 @@
  * journal for people: the live view follows it event by event, `runs`, metrics and incident drafts read a whole
  * journal. Pure.
  */
-import type { ResourceOutcome, RunEvent, RunSource } from '../../state/events.ts';
+import type { PlannedRoll, ResourceOutcome, RunEvent, RunSource } from '../../state/events.ts';
 import type { RunJournal } from '../../state/journal.ts';
 import type { Activity } from '../run-memory.ts';
 
@@ -11,7 +11,7 @@ export type RunOutcome =
   | 'done'
   | 'failed'
   | 'canceled'
-  /** It died or was stopped; a later run resumed what it had started. */
+  /** It died or was stopped. A later run resumed what it had started, or no process is left that could end it. */
   | 'interrupted'
   /** It is still running, or no later run has resumed what it had started. */
   | 'unfinished';
@@ -45,6 +45,8 @@ export interface ResourceRecord {
   readonly failed: boolean;
   /** Resources that had to be done first, according to the plan. Journals of earlier versions do not name them. */
   readonly after: readonly string[];
+  /** The group whose members become unavailable in turn. Journals of earlier versions do not name it. */
+  readonly roll?: PlannedRoll;
   /** Why it was not done, if the run could tell. */
   readonly problem?: ResourceProblem;
   /** What it is doing right now; known only while the run is followed live. */
@@ -62,6 +64,8 @@ export interface NoteRecord {
   readonly at: string;
   readonly address: string | undefined;
   readonly text: string;
+  /** Absent if it only reports, such as the output of a hook. */
+  readonly isWarning?: true;
   /** It announces a pause before another attempt: how long, why, and the message of the server. */
   readonly wait?: { readonly ms: number; readonly code: string; readonly said?: string | undefined };
 }
@@ -93,8 +97,17 @@ export interface RunRecord {
   readonly requests: readonly RequestSample[];
 }
 
-export function describeRun({ runId, events }: RunJournal): RunRecord {
-  const fold = new RunFold(runId);
+/** Of a run that no process is left to end. A journal does not show that by itself. */
+export function describeDeadRun(journal: RunJournal): RunRecord {
+  return describeEvents(journal, true);
+}
+
+export function describeRun(journal: RunJournal): RunRecord {
+  return describeEvents(journal, false);
+}
+
+function describeEvents({ runId, events }: RunJournal, isDead: boolean): RunRecord {
+  const fold = new RunFold(runId, isDead);
   for (const event of events) fold.follow(event);
   return fold.record;
 }
@@ -109,6 +122,7 @@ interface ResourceState {
   endedAt: string | undefined;
   activity: ResourceRecord['activity'];
   readonly after: Set<string>;
+  roll: PlannedRoll | undefined;
   problem: ResourceProblem | undefined;
 }
 
@@ -123,7 +137,10 @@ export class RunFold {
   #lastAt: string | undefined;
   #planned = 0;
 
-  constructor(runId: string) {
+  readonly #isDead: boolean;
+
+  constructor(runId: string, isDead = false) {
+    this.#isDead = isDead;
     this.#runId = runId;
   }
 
@@ -143,8 +160,9 @@ export class RunFold {
         break;
       case 'planned':
         this.#planned += event.steps.length;
-        for (const { address, after = [] } of event.steps) {
+        for (const { address, after = [], roll } of event.steps) {
           const resource = this.#resource(address);
+          resource.roll ??= roll;
           for (const other of after) resource.after.add(other);
         }
         break;
@@ -179,6 +197,7 @@ export class RunFold {
           at: event.at,
           address: event.address,
           text: event.text,
+          ...(event.level === 'warn' && { isWarning: true }),
           ...(event.wait && { wait: event.wait }),
         });
         break;
@@ -227,7 +246,7 @@ export class RunFold {
   }
 
   #describe(address: string, state: ResourceState): ResourceRecord {
-    const { steps: ids, outcome, endedAt, activity, after, problem } = state;
+    const { steps: ids, outcome, endedAt, activity, after, roll, problem } = state;
     const steps = ids.flatMap((id) => this.#steps.get(id) ?? []);
     const startedAt = steps[0]?.startedAt;
     return {
@@ -239,6 +258,7 @@ export class RunFold {
       durationMs: between(startedAt, steps.at(-1)?.endedAt),
       failed: steps.some((step) => step.outcome === 'failed'),
       after: [...after],
+      ...(roll && { roll }),
       ...(problem && { problem }),
       activity,
     };
@@ -253,6 +273,7 @@ export class RunFold {
       endedAt: undefined,
       activity: undefined,
       after: new Set(),
+      roll: undefined,
       problem: undefined,
     };
     this.#resources.set(address, fresh);
@@ -289,7 +310,7 @@ export class RunFold {
   }
 
   #outcome(steps: readonly StepRecord[]): RunOutcome {
-    if (!this.#ended) return 'unfinished';
+    if (!this.#ended) return this.#isDead ? 'interrupted' : 'unfinished';
     if (this.#ended.outcome !== 'failed') return this.#ended.outcome;
     // A run that ended by itself closed its steps, or has one that failed.
     const isOpen = steps.some((step) => step.outcome === 'open');

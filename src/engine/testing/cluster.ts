@@ -1,13 +1,16 @@
 /** A cluster as plain data, for tests of pure code: one node with two storages, and whatever a test adds. */
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { Secret } from '../../base/secret.ts';
-import type { ImageSite, Observed, StorageRow, TemplateCandidate } from '../../kinds/observed.ts';
-import type { VmRecord } from '../../kinds/recorded.ts';
+import type { StorageRow } from '../../kinds/cluster.ts';
+import type { ImageSite } from '../../kinds/image/observed.ts';
+import type { Observed } from '../../kinds/observed.ts';
 import { machinesOf, type ResolvedStack } from '../../kinds/stack.ts';
+import type { TemplateCandidate } from '../../kinds/template/observed.ts';
 import type { Secrets } from '../../kinds/template/recipe.ts';
 import { secretFieldsOf } from '../../kinds/vm/fields/secrets.ts';
 import type { VmObserved } from '../../kinds/vm/observed.ts';
 import { emptyVm } from '../../kinds/vm/privileges/forecast.ts';
+import type { VmRecord } from '../../kinds/vm/record.ts';
 import { loadStack, resolveStack } from '../../spec/index.ts';
 
 export const NODE = 'pve1';

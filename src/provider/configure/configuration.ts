@@ -7,7 +7,7 @@ import type { CtyObject } from '../cty/value.ts';
 import type { ProviderDiagnostic } from '../provider.ts';
 import { diagnosticAt } from '../values/diagnostics.ts';
 import { findConnection } from './connection.ts';
-import { depsFor, type ProcessDeps } from './deps.ts';
+import type { ProcessDeps } from './deps.ts';
 import { readSettings } from './settings.ts';
 import { CONFIGURATION_SCHEMA } from './table.ts';
 
@@ -44,6 +44,8 @@ export class Configuration {
     const { connection, diagnostics } = await findConnection(settings, { environment, directory });
     if (connection) {
       const { signal } = this.#stopping;
+      // With it comes the engine, which a process that only validates does not need.
+      const { depsFor } = await import('./deps.ts');
       this.#deps = depsFor({ settings, connection, processDeps: this.#processDeps, signal });
       log.log('debug', 'configured', { endpoint: connection.endpoint.url, host: hostVersion });
     }

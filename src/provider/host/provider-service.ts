@@ -1,7 +1,7 @@
 /** Every call of the plugin protocol, passed on to the provider in the provider's own terms. */
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Provider, ServerCapabilitiesSchema } from '../protocol/generated/tfplugin6.generated.ts';
-import type { Provider as ProviderContract, ProviderDiagnostic, ResourceType } from '../provider.ts';
+import type { Loader, Provider as ProviderContract, ProviderDiagnostic, ResourceType } from '../provider.ts';
 import { createGuard, type Guard, type GuardOptions, type Handlers, methodsOf, named } from './calls.ts';
 import type { Method } from './grpc-server.ts';
 import {
@@ -41,8 +41,8 @@ function providerHandlers(
       guard('GetProviderSchema', async ({ schema, resources, dataSources }) => ({
         serverCapabilities: CAPABILITIES,
         provider: schemaMessage(schema),
-        resourceSchemas: schemaMessages(resources),
-        dataSourceSchemas: schemaMessages(dataSources),
+        resourceSchemas: await schemaMessages(resources),
+        dataSourceSchemas: await schemaMessages(dataSources),
       })),
     getFunctions: async () => ({}),
     validateProviderConfig: ({ config }) =>
@@ -56,14 +56,14 @@ function providerHandlers(
       }),
     validateDataResourceConfig: ({ typeName, config }) =>
       guard('ValidateDataResourceConfig', async ({ dataSources }) => {
-        const source = named(dataSources, typeName);
+        const source = await named(dataSources, typeName)();
         return {
           diagnostics: diagnosticMessages(await source.validate(readConfig(config, source.schema)), source.schema),
         };
       }),
     readDataSource: ({ typeName, config }, call) =>
       guard('ReadDataSource', async ({ dataSources }) => {
-        const source = named(dataSources, typeName);
+        const source = await named(dataSources, typeName)();
         const { state, diagnostics } = await source.read(readConfig(config, source.schema), call);
         return {
           state: writeObject(state, source.schema),
@@ -81,8 +81,9 @@ function providerHandlers(
   };
 }
 
-function schemaMessages(things: ReadonlyMap<string, Pick<ResourceType, 'schema'>>) {
-  return Object.fromEntries([...things].map(([name, { schema }]) => [name, schemaMessage(schema)]));
+async function schemaMessages(things: ReadonlyMap<string, Loader<Pick<ResourceType, 'schema'>>>) {
+  const loaded = [...things].map(async ([name, load]) => [name, schemaMessage((await load()).schema)] as const);
+  return Object.fromEntries(await Promise.all(loaded));
 }
 
 type ResourceCall =
@@ -98,7 +99,7 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
   return {
     validateResourceConfig: ({ typeName, config, clientCapabilities }) =>
       guard('ValidateResourceConfig', async (provider) => {
-        const resource = resourceOf(provider, typeName);
+        const resource = await resourceOf(provider, typeName);
         const diagnostics = await resource.validate(readConfig(config, resource.schema), {
           writeOnlyAttributes: clientCapabilities?.writeOnlyAttributesAllowed ?? false,
         });
@@ -107,7 +108,7 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
 
     upgradeResourceState: ({ typeName, version, rawState }) =>
       guard('UpgradeResourceState', async (provider) => {
-        const resource = resourceOf(provider, typeName);
+        const resource = await resourceOf(provider, typeName);
         const request = { version: Number(version), state: readStored(rawState) };
         const { state, diagnostics } = await resource.upgrade(request);
         return {
@@ -120,7 +121,7 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
       guard(
         'ReadResource',
         async (provider) => {
-          const resource = resourceOf(provider, typeName);
+          const resource = await resourceOf(provider, typeName);
           const state = readObject(currentState, resource.schema);
           // Nothing to read.
           if (state === null) return { newState: writeObject(null, resource.schema), private: kept };
@@ -136,7 +137,7 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
 
     planResourceChange: (request, call) =>
       guard('PlanResourceChange', async (provider) => {
-        const resource = resourceOf(provider, request.typeName);
+        const resource = await resourceOf(provider, request.typeName);
         const result = await resource.plan(
           {
             prior: readObject(request.priorState, resource.schema),
@@ -158,7 +159,7 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
       guard(
         'ApplyResourceChange',
         async (provider) => {
-          const resource = resourceOf(provider, request.typeName);
+          const resource = await resourceOf(provider, request.typeName);
           const result = await resource.apply(
             {
               prior: readObject(request.priorState, resource.schema),
@@ -180,7 +181,7 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
 
     importResourceState: ({ typeName, id }, call) =>
       guard('ImportResourceState', async (provider) => {
-        const resource = resourceOf(provider, typeName);
+        const resource = await resourceOf(provider, typeName);
         const result = await resource.import(id, call);
         const diagnostics = diagnosticMessages(result.diagnostics, resource.schema);
         if (result.state === null) return { diagnostics };
@@ -191,7 +192,7 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
     moveResourceState: (request) =>
       guard('MoveResourceState', async (provider) => {
         const { targetTypeName, sourceProviderAddress: sourceProvider, sourceTypeName: sourceType } = request;
-        const resource = resourceOf(provider, targetTypeName);
+        const resource = await resourceOf(provider, targetTypeName);
         if (resource.move === undefined) {
           return { diagnostics: diagnosticMessages([cannotMove(sourceType, targetTypeName)], resource.schema) };
         }
@@ -219,8 +220,8 @@ function bytesOf(bytes: Uint8Array): Uint8Array | undefined {
   return bytes.length === 0 ? undefined : bytes;
 }
 
-function resourceOf(provider: ProviderContract, typeName: string): ResourceType {
-  return named(provider.resources, typeName);
+function resourceOf(provider: ProviderContract, typeName: string): Promise<ResourceType> {
+  return named(provider.resources, typeName)();
 }
 
 function cannotMove(sourceType: string, targetType: string): ProviderDiagnostic {

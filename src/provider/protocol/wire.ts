@@ -198,6 +198,7 @@ class Writer {
     }
   }
 
+  /** The tables say which type a field has, and callers fill messages by types made from the same tables. */
   #field(field: Field, value: unknown): void {
     if (value === undefined) return;
     if (field.many === 'list') for (const item of value as readonly unknown[]) this.#value(field, item);
@@ -216,6 +217,7 @@ class Writer {
     if (chosen === field.name) this.#value(field, value);
   }
 
+  /** Each assertion is what the table says about the field. */
   #value({ number, type }: Field, value: unknown): void {
     switch (type) {
       case 'string':

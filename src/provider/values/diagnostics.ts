@@ -15,14 +15,16 @@ export function diagnosticAt(diagnostic: Diagnostic, attributes: Attributes): Pr
   const { address: _, field = '', file: _file, line: _line, column: _column, ...elsewhere } = where;
   const path = pathOf(field, attributes);
   const place = formatWhere(elsewhere);
-  const paragraphs = [
-    detail,
-    hint === undefined ? '' : inHostLanguage(hint),
-    innerField(field, attributes),
-    place === '' ? '' : `At ${place}.`,
-    `[${code}]`,
-  ];
-  return { severity, code, summary, detail: paragraphs.filter(Boolean).join('\n\n'), ...(path && { path }) };
+  const reason = [detail, hint === undefined ? '' : inHostLanguage(hint)].filter(Boolean);
+  const paragraphs = [...reason, innerField(field, attributes), place === '' ? '' : `At ${place}.`, `[${code}]`];
+  return {
+    severity,
+    code,
+    summary,
+    detail: paragraphs.filter(Boolean).join('\n\n'),
+    ...(path && { path }),
+    about: { field, reason: reason.join(' ') },
+  };
 }
 
 /** A problem found while the values were read. */

@@ -4,16 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { Secret } from '../../base/secret.ts';
 import { TransportFailure, type WireResponse } from '../../base/transport.ts';
 import { bare, refused } from '../testing/client.ts';
+import { badAnswer, errorFromResponse, errorFromTransport, type RequestContext, serverWords } from './failures.ts';
 import {
-  badAnswer,
-  errorFromResponse,
-  errorFromTransport,
-  missingPrivilege,
-  privilegeHint,
-  type RequestContext,
-  serverWords,
-} from './failures.ts';
-import { isConnectionLost, isConnectionTrouble, isNotExecuted, isNotFound, isOutcomeUnknown } from './kinds.ts';
+  isConnectionLost,
+  isConnectionTrouble,
+  isLockContention,
+  isNotExecuted,
+  isNotFound,
+  isOutcomeUnknown,
+} from './kinds.ts';
 
 const QUESTION: RequestContext = {
   changes: false,
@@ -70,6 +69,11 @@ describe('a status', () => {
     const { detail, where } = errorFromResponse(QUESTION, bare(500, 'it broke')).diagnostic;
     expect(detail).toBe('The server answered 500: "it broke".');
     expect(where).toEqual({ endpoint: 'https://pve.test:8006', request: 'GET /nodes/pve1/qemu/101/config' });
+  });
+
+  it('keeps the words of the server as a fact, whether they have a known meaning or not', () => {
+    const factsOf = (text: string) => errorFromResponse(QUESTION, bare(500, text)).diagnostic.facts;
+    expect([factsOf(LOCKED), factsOf('it broke')]).toEqual([{ serverSaid: LOCKED }, { serverSaid: 'it broke' }]);
   });
 
   it.each([502, 595, 596, 301])('%i comes with a hint', (status) => {
@@ -162,6 +166,30 @@ describe('no response', () => {
     }
   });
 
+  it.each([
+    ['https://pve.test:8006', 'Check the endpoint, and that port 8006 is open from here.'],
+    [
+      'https://pve.test',
+      'Check the endpoint, and that port 443 is open from here. Proxmox itself listens on port 8006.',
+    ],
+    [
+      'https://pve.test:9',
+      'Check the endpoint, and that port 9 is open from here. Proxmox itself listens on port 8006.',
+    ],
+    ['pve.test', 'Check the endpoint, and that port 8006 is open from here.'],
+  ])('from %s names the port to open', (endpoint, hint) => {
+    const { diagnostic } = failed('connect', 'no', { ...QUESTION, endpoint });
+    expect(diagnostic.hint?.text).toBe(hint);
+  });
+
+  it('keeps the code of the operating system as a fact, if there is one', () => {
+    const failure = { kind: 'connect', delivered: 'no', message: 'refused' } as const;
+    const facts = (known: { systemCode?: string }) =>
+      errorFromTransport(QUESTION, new TransportFailure({ ...failure, ...known })).diagnostic.facts;
+    expect(facts({ systemCode: 'ECONNREFUSED' })).toEqual({ systemCode: 'ECONNREFUSED' });
+    expect(facts({})).toBeUndefined();
+  });
+
   it('because of a certificate shows its fingerprint, ready to be pinned', () => {
     const failure = { kind: 'certificate', delivered: 'no', message: 'self-signed' } as const;
     const shown = errorFromTransport(QUESTION, new TransportFailure({ ...failure, fingerprint: 'AA:BB' })).diagnostic;
@@ -219,55 +247,15 @@ describe('the conclusions of a caller', () => {
     ]).toEqual([notExecuted, unknown, connection, connectionLost]);
   });
 
+  it('about a lock, and nothing else that is refused', () => {
+    expect([of(500, LOCKED), of(500, 'it broke'), of(403)].map(isLockContention)).toEqual([true, false, false]);
+  });
+
   it('about a missing thing, only for that thing', () => {
     const guest = of(500, "Configuration file 'nodes/pve1/qemu-server/4711.conf' does not exist");
     expect([isNotFound(guest), isNotFound(guest, 'guest'), isNotFound(guest, 'task')]).toEqual([true, true, false]);
     expect(isNotFound(of(500, LOCKED))).toBe(false);
     expect(isNotFound(new TypeError('x'))).toBe(false);
-  });
-});
-
-describe('a refused privilege', () => {
-  it('is read from the message of the server', () => {
-    expect(missingPrivilege('Permission check failed (/vms/9000, VM.Clone)')).toEqual({
-      path: '/vms/9000',
-      privileges: ['VM.Clone'],
-    });
-    expect(
-      missingPrivilege('403 Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)'),
-    ).toEqual({
-      path: '/storage/local',
-      privileges: ['Datastore.Audit', 'Datastore.AllocateSpace'],
-    });
-    expect(missingPrivilege("Permission check failed (/, Sys.Modify for modifying tag 'a')")).toEqual({
-      path: '/',
-      privileges: ['Sys.Modify'],
-    });
-    expect(missingPrivilege('Permission check failed')).toBeUndefined();
-  });
-
-  it('comes with the command that grants it, to the token and to its owner', () => {
-    expect(privilegeHint('Permission check failed (/vms/9000, VM.Clone)', 'deploy@pve!ci')).toBe(
-      "Grant it: pveum acl modify /vms/9000 --users 'deploy@pve' --tokens 'deploy@pve!ci' --roles PVETemplateUser",
-    );
-  });
-
-  it('needs no grant for root@pam itself, only for its tokens', () => {
-    expect(privilegeHint('Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)', 'root@pam!tf')).toBe(
-      "Grant it: pveum acl modify /sdn/zones/localnetwork/vmbr0 --tokens 'root@pam!tf' --roles PVESDNUser",
-    );
-  });
-
-  it('gets a custom role if no small role contains it', () => {
-    expect(privilegeHint('Permission check failed (/, Sys.Modify)', 'deploy@pve')).toBe(
-      "Grant it: pveum role add ProxwrightExtra --privs 'Sys.Modify'\npveum acl modify / --users 'deploy@pve' --roles ProxwrightExtra",
-    );
-  });
-
-  it('is not guessed if the server does not name it', () => {
-    expect(privilegeHint('Permission check failed', 'deploy@pve!ci')).toContain(
-      'pveum user token permissions deploy@pve ci',
-    );
   });
 });
 
@@ -322,51 +310,5 @@ describe('errors by parameter', () => {
 
   it.each(['[]', '"x"', 'null'])('are empty if the server sends %s', (errors) => {
     expect(words(`{"message":"m","errors":${errors}}`).errors).toEqual([]);
-  });
-});
-
-describe('the role of a command that grants', () => {
-  it.each([
-    ['VM.Clone', 'PVETemplateUser'],
-    ['VM.CloneX', 'PVEVMAdmin'],
-    ['VM.Audit', 'PVEVMAdmin'],
-    ['Datastore.AllocateSpace', 'PVEDatastoreUser'],
-    ['Datastore.Audit', 'PVEDatastoreUser'],
-    ['Datastore.AllocateTemplate', 'PVEDatastoreAdmin'],
-    ['Datastore.AuditX', 'PVEDatastoreAdmin'],
-    ['SDN.Use', 'PVESDNUser'],
-    ['SDN.Audit', 'PVESDNUser'],
-    ['SDN.UseX', 'PVESDNAdmin'],
-    ['SDN.Allocate', 'PVESDNAdmin'],
-    ['Pool.Audit', 'PVEPoolUser'],
-    ['Pool.AuditX', 'PVEPoolAdmin'],
-    ['Pool.Allocate', 'PVEPoolAdmin'],
-    ['Mapping.Use', 'PVEMappingUser'],
-    ['Mapping.Audit', 'PVEMappingUser'],
-    ['Mapping.UseX', 'PVEMappingAdmin'],
-    ['Mapping.Modify', 'PVEMappingAdmin'],
-    ['Sys.Audit', 'PVESysAdmin'],
-    ['Sys.Console', 'PVESysAdmin'],
-    ['Sys.Syslog', 'PVESysAdmin'],
-    ['Sys.SyslogX', 'ProxwrightExtra'],
-    ['Sys.Modify', 'ProxwrightExtra'],
-    ['XVM.Clone', 'ProxwrightExtra'],
-    ['XDatastore.Audit', 'ProxwrightExtra'],
-    ['XSDN.Use', 'ProxwrightExtra'],
-    ['XPool.Audit', 'ProxwrightExtra'],
-    ['XMapping.Use', 'ProxwrightExtra'],
-    ['XSys.Audit', 'ProxwrightExtra'],
-  ])('for %s is %s, the smallest that holds it', (privilege, role) => {
-    expect(privilegeHint(`Permission check failed (/a, ${privilege})`, 'deploy@pve')).toMatch(
-      new RegExp(` --roles ${role}$`),
-    );
-  });
-
-  it('is given to any user, whatever the name', () => {
-    expect(privilegeHint('Permission check failed (/a, VM.Audit)', "o'neil@pve")).toContain("--users 'o'\\''neil@pve'");
-  });
-
-  it('is not guessed for a user either', () => {
-    expect(privilegeHint('Permission check failed', 'deploy@pve')).toContain('pveum user permissions deploy@pve');
   });
 });

@@ -36,6 +36,7 @@ function errorFromPhrase(context: RequestContext, words: ServerWords): Proxwrigh
   const phrase =
     candidates.map(findPhrase).find((found) => found !== undefined && !isGeneral(found)) ?? findPhrase(words.message);
   if (!phrase) return undefined;
+  if (isOtherGuestGone(context, words.message)) return otherGuestGone(context, words);
   const hint = hintFor(phrase, words.message, context.principal);
   return new ProxwrightError({
     code: phrase.code,
@@ -45,6 +46,26 @@ function errorFromPhrase(context: RequestContext, words: ServerWords): Proxwrigh
     hint,
     facts: { serverSaid: words.message },
     ...(phrase.passes && !context.changes && { outcome: 'not-executed' }),
+  });
+}
+
+/**
+ * Rule [source qemu-server QemuServer.pm vmstatus]: a list reads the configuration of every VM that it found, and fails as a
+ * whole if another client destroys one of them meanwhile. Then the file is not of the VM that the request names.
+ */
+function isOtherGuestGone({ changes, request }: RequestContext, serverSaid: string): boolean {
+  const vmid = /^Configuration file '[^']+\/(\d+)\.conf' does not exist/.exec(serverSaid)?.[1];
+  return vmid !== undefined && !changes && !request.split('/').includes(vmid);
+}
+
+function otherGuestGone(context: RequestContext, words: ServerWords): ProxwrightError {
+  return new ProxwrightError({
+    code: 'SERVER_FAULT',
+    detail: `The server answered ${words.status}: ${words.quoted}`,
+    where: whereOf(context),
+    hint: 'A VM was destroyed while Proxmox listed all of them. Run the command again.',
+    facts: { serverSaid: words.message },
+    outcome: 'not-executed',
   });
 }
 
@@ -127,8 +148,8 @@ export function errorFromTransport(context: RequestContext, failure: TransportFa
   });
 }
 
-function openPort(endpoint: string | undefined): string {
-  const port = URL.canParse(endpoint ?? '') ? new URL(endpoint ?? '').port || '443' : USUAL_PORT;
+function openPort(endpoint: string): string {
+  const port = URL.canParse(endpoint) ? new URL(endpoint).port || '443' : USUAL_PORT;
   const usual = port === USUAL_PORT ? '' : ` Proxmox itself listens on port ${USUAL_PORT}.`;
   return `Check the endpoint, and that port ${port} is open from here.${usual}`;
 }

@@ -9,6 +9,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, TLSSocket } from 'node:tls';
 import { TransportFailure } from '../../base/transport.ts';
+import { once } from '../../base/values/once.ts';
 import type { Trust } from './endpoint.ts';
 
 /** pveproxy's idle limit is 5 s (pve-http-server, AnyEvent.pm `timeout`). */
@@ -16,63 +17,79 @@ export const IDLE_MS = 4_000;
 /** pveproxy's limit is 100 (pve-manager, pveproxy.pm `max_requests`). */
 export const REQUESTS_PER_CONNECTION = 90;
 
-export class ConnectionAgent extends Agent {
-  readonly #target: TlsTarget;
-  readonly #requestCounts = new WeakMap<Duplex, number>();
-  readonly #refused = new WeakSet<Duplex>();
-  /** The TCP connection below each TLS connection: only that one can be reset. */
-  readonly #tcp = new WeakMap<Duplex, Socket>();
-  readonly #idleMs: number;
-
-  constructor(target: TlsTarget, idleMs: number) {
-    // `createConnection` below offers no session for resumption; the cache size prevents it as well.
-    super({ keepAlive: true, maxCachedSessions: 0 });
-    this.#target = target;
-    this.#idleMs = idleMs;
-  }
-
-  override createConnection(_options: unknown, callback?: (error: Error | null, stream: Duplex) => void): undefined {
-    connectVerified(this.#target).then(
-      ({ tls, tcp }) => {
-        this.#tcp.set(tls, tcp);
-        callback?.(null, tls);
-      },
-      // Node passes the error on and ignores the stream, but its types require one.
-      (error: Error) => callback?.(error, undefined as unknown as Duplex),
-    );
-    return undefined;
-  }
-
+export interface ConnectionAgent extends Agent {
   /** Call this for every response: its status decides whether the connection can be reused. */
-  answered(socket: Duplex, status: number): void {
-    this.#requestCounts.set(socket, (this.#requestCounts.get(socket) ?? 0) + 1);
-    if (status >= 400) this.#refused.add(socket);
-  }
-
+  answered(socket: Duplex, status: number): void;
   /**
    * Ends a connection whose request was given up. A plain close lets the kernel deliver what it still holds, so a DELETE
    * could arrive long after its time-out. A reset discards those bytes. The TLS connection and its request end with it, in
    * a later turn of the event loop: Node must not see them end while it reads from them.
    */
-  reset(socket: Duplex): void {
-    const tcp = this.#tcp.get(socket);
-    if (tcp && !tcp.destroyed) tcp.resetAndDestroy();
-  }
-
-  override keepSocketAlive(socket: Duplex): boolean {
-    const exhausted = (this.#requestCounts.get(socket) ?? 0) >= REQUESTS_PER_CONNECTION;
-    if (exhausted || this.#refused.has(socket) || !(socket instanceof TLSSocket)) return false;
-    socket.setTimeout(this.#idleMs);
-    // An idle connection must not keep the process alive.
-    socket.unref();
-    return true;
-  }
-
-  override reuseSocket(socket: Duplex, request: ClientRequest): void {
-    super.reuseSocket(socket, request);
-    if (socket instanceof TLSSocket) socket.setTimeout(0);
-  }
+  reset(socket: Duplex): void;
 }
+
+export function connectionAgent(target: TlsTarget, idleMs: number): ConnectionAgent {
+  return new (agentClass())(target, idleMs);
+}
+
+/** Made with the first connection: a process that only validates then does not load Node's client. */
+const agentClass = once(
+  () =>
+    class extends Agent {
+      readonly #target: TlsTarget;
+      readonly #requestCounts = new WeakMap<Duplex, number>();
+      readonly #refused = new WeakSet<Duplex>();
+      /** The TCP connection below each TLS connection: only that one can be reset. */
+      readonly #tcp = new WeakMap<Duplex, Socket>();
+      readonly #idleMs: number;
+
+      constructor(target: TlsTarget, idleMs: number) {
+        // `createConnection` below offers no session for resumption; the cache size prevents it as well.
+        super({ keepAlive: true, maxCachedSessions: 0 });
+        this.#target = target;
+        this.#idleMs = idleMs;
+      }
+
+      override createConnection(
+        _options: unknown,
+        callback?: (error: Error | null, stream: Duplex) => void,
+      ): undefined {
+        connectVerified(this.#target).then(
+          ({ tls, tcp }) => {
+            this.#tcp.set(tls, tcp);
+            callback?.(null, tls);
+          },
+          // Node passes the error on and ignores the stream, but its types require one.
+          (error: Error) => callback?.(error, undefined as unknown as Duplex),
+        );
+        return undefined;
+      }
+
+      answered(socket: Duplex, status: number): void {
+        this.#requestCounts.set(socket, (this.#requestCounts.get(socket) ?? 0) + 1);
+        if (status >= 400) this.#refused.add(socket);
+      }
+
+      reset(socket: Duplex): void {
+        const tcp = this.#tcp.get(socket);
+        if (tcp && !tcp.destroyed) tcp.resetAndDestroy();
+      }
+
+      override keepSocketAlive(socket: Duplex): boolean {
+        const exhausted = (this.#requestCounts.get(socket) ?? 0) >= REQUESTS_PER_CONNECTION;
+        if (exhausted || this.#refused.has(socket) || !(socket instanceof TLSSocket)) return false;
+        socket.setTimeout(this.#idleMs);
+        // An idle connection must not keep the process alive.
+        socket.unref();
+        return true;
+      }
+
+      override reuseSocket(socket: Duplex, request: ClientRequest): void {
+        super.reuseSocket(socket, request);
+        if (socket instanceof TLSSocket) socket.setTimeout(0);
+      }
+    },
+);
 
 interface Connection {
   readonly tls: TLSSocket;

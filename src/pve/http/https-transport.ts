@@ -12,6 +12,7 @@ import { ProxwrightError } from '../../base/errors.ts';
 import { Limiter } from '../../base/limiter.ts';
 import {
   isStreamBody,
+  REQUEST_TIMEOUT_MS,
   type SendOptions,
   type StreamBody,
   type Transport,
@@ -19,7 +20,7 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../../base/transport.ts';
-import { ConnectionAgent, IDLE_MS } from './connection-agent.ts';
+import { type ConnectionAgent, connectionAgent, IDLE_MS } from './connection-agent.ts';
 import { type Endpoint, systemTrust, type Trust } from './endpoint.ts';
 
 export interface HttpsTransportOptions {
@@ -37,11 +38,11 @@ export interface HttpsTransportOptions {
 export function createHttpsTransport(options: HttpsTransportOptions): Transport {
   const { host, port } = options.endpoint;
   const { trust = systemTrust, connectTimeoutMs = 10_000, idleMs = IDLE_MS } = options;
-  const agent = new ConnectionAgent({ host, port, trust, connectTimeoutMs }, idleMs);
+  const agent = connectionAgent({ host, port, trust, connectTimeoutMs }, idleMs);
   // The agent counts a connection only once it is open; limiting exchanges limits connections from the start.
   const limiter = new Limiter(options.maxConnections ?? 16);
   const limits = {
-    timeoutMs: options.defaultTimeoutMs ?? 60_000,
+    timeoutMs: options.defaultTimeoutMs ?? REQUEST_TIMEOUT_MS,
     maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
   };
   return {

@@ -59,10 +59,10 @@ interface Learned {
 export class TaskDurations {
   readonly #learned = new Map<string, Learned>();
 
-  expected(upid: Upid): ExpectedDuration | undefined {
+  expected(upid: Upid, givenMs?: number): ExpectedDuration | undefined {
     const learned = this.#learned.get(likeness(upid));
     if (learned) return { ms: learned.expectedMs, isLearned: true };
-    const usualMs = USUAL_MS[parseUpid(upid)?.type ?? ''];
+    const usualMs = givenMs ?? USUAL_MS[parseUpid(upid)?.type ?? ''];
     return usualMs === undefined ? undefined : { ms: usualMs, isLearned: false };
   }
 

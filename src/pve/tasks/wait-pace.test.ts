@@ -103,6 +103,13 @@ describe('the next poll', () => {
     }
   });
 
+  it('comes when the caller expects the end, until such a task was seen', async () => {
+    const { times, wait } = scene({ answers: [...polls(2), ...polls(1)], upid: upidOf('qmclone', '9000') });
+    await wait({ usualMs: 500 });
+    await wait({ usualMs: 500 });
+    expect(times).toEqual([500, 750, 2 * 750]);
+  });
+
   describe('of several tasks that are alike, one after another', () => {
     /** How long each wait took. */
     async function waits(answers: Scene['answers'], count: number, type = 'qmclone') {

@@ -42,6 +42,8 @@ export interface WaitOptions {
   /** From the start of the wait; 30 minutes by default. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** What such a task usually takes, if its type alone does not tell. What earlier ones took counts more. */
+  readonly usualMs?: number | undefined;
   /** Costs one more request per poll. */
   readonly onProgress?: ((progress: TaskProgress) => void) | undefined;
   /**
@@ -136,7 +138,7 @@ class Watch {
     this.#options = options;
     this.#tasks = new NodeTasks(deps.api, node);
     this.#startedAt = deps.clock.ticks();
-    this.#pace = new TaskPace(deps.clock, deps.durations.expected(upid));
+    this.#pace = new TaskPace(deps.clock, deps.durations.expected(upid, options.usualMs));
     this.#answers = new Attempts(RETRIES.taskStatus, deps);
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.context = { upid, endpoint: deps.endpoint, principal: deps.principal, secrets: deps.secrets };

@@ -11,7 +11,7 @@ import { counted } from '../../../base/values/units.ts';
 import { importExisting } from '../../../engine/take-over.ts';
 import { emptyState } from '../../../kinds/recorded.ts';
 import { type Adoption, foundVms, planAdoption } from '../../../kinds/vm/adopt/adopt.ts';
-import { type Choice, type Guest, readGuests, survey } from '../../../kinds/vm/adopt/survey.ts';
+import { type Choice, type Guest, readGuests, survey, unmatched } from '../../../kinds/vm/adopt/survey.ts';
 import { terraformText } from '../../../kinds/vm/adopt/terraform-text.ts';
 import { readHa } from '../../../kinds/vm/observe/ha.ts';
 import type { Pve } from '../../../pve/index.ts';
@@ -54,6 +54,7 @@ export async function runAdopt(options: AdoptOptions, deps: CommandDeps): Promis
     const { stack } = opened;
     const guests = await readGuests(pve, signal);
     const choice = await choiceOf(options, guests, deps, view);
+    for (const each of unmatched(guests, choice)) deps.terminal.log('warn', each);
     if (isTerraform) {
       const found = await survey({ pve, signal, state: emptyState(stack.name), stackName: stack.name }, guests, choice);
       view.terraform(found, terraformText(foundVms(found, await readHa(pve, signal))));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Guest } from '../../../kinds/vm/adopt/survey.ts';
-import { isChosen } from '../../../kinds/vm/adopt/survey.ts';
+import { isChosen, unmatched } from '../../../kinds/vm/adopt/survey.ts';
 import { testDeps } from '../../testing/deps.ts';
 import { adoptView } from '../../views/adopt.ts';
 import { choiceOf } from './adopt.ts';
@@ -43,5 +43,27 @@ describe('the question which VMs to adopt', () => {
 
   it('refuses a range that ends before it begins', async () => {
     await expect(chosen('200-100')).rejects.toMatchObject({ code: 'BAD_VALUE' });
+  });
+});
+
+describe('a choice that matches nothing', () => {
+  const nothing = { pools: [], tags: [], nodes: [], names: [], ids: [] };
+  it.each([
+    [{ names: ['WEB-*', 'db'] }, ['No VM has a name like "WEB-*". Upper and lower case count.']],
+    [{ pools: ['prod'] }, ['No VM is in the pool "prod".']],
+    [{ tags: ['blue'], nodes: ['pve1', 'pve9'] }, ['No VM has the tag "blue".', 'No VM is on the node "pve9".']],
+    [
+      {
+        ids: [
+          [1, 9],
+          [101, 101],
+          [7, 7],
+        ] as const,
+      },
+      ['No VM has an id from 1 to 9.', 'No VM has the id 7.'],
+    ],
+    [{ names: ['web-?'], ids: [[200, 300]] as const }, []],
+  ])('is reported: %j', (choice, expected) => {
+    expect(unmatched(GUESTS, { ...nothing, ...choice })).toEqual(expected);
   });
 });

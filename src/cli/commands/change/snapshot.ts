@@ -11,13 +11,14 @@ import { openStack } from '../../stack/open.ts';
 import { checkPlanning } from '../../stack/planning.ts';
 import { type SnapshotsOfVm, snapshotsView } from '../../views/change/snapshots.ts';
 import { type AskedCommand, type AskedOptions, runAsked } from './asked-plan.ts';
+import { type HookOptions, hookChoice } from './plan.ts';
 
 export interface CreateOptions extends AskedOptions {
   readonly memory?: boolean;
   readonly description?: string;
 }
 
-export interface RollbackOptions extends AskedOptions {
+export interface RollbackOptions extends AskedOptions, HookOptions {
   /** False with --no-start. */
   readonly start?: boolean;
 }
@@ -48,7 +49,7 @@ export function runRollback(name: string, options: RollbackOptions, deps: Comman
 
 function run(
   request: SnapshotRequest,
-  options: AskedOptions,
+  options: AskedOptions & HookOptions,
   deps: CommandDeps,
   words: Pick<AskedCommand, 'command' | 'question'>,
 ): Promise<ExitCode> {
@@ -57,7 +58,7 @@ function run(
       ...words,
       typed: `${words.command} ${request.name}`,
       nothing: 'Nothing to do.',
-      asked: snapshotPlan({ request, only: options.only ?? [] }),
+      asked: snapshotPlan({ request, only: options.only ?? [], hooks: hookChoice(options) }),
     },
     options,
     deps,

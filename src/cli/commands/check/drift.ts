@@ -37,8 +37,9 @@ function planOfOthers(
   stack: ResolvedStack,
   options: { readonly only: readonly string[]; readonly now: number },
 ): Plan | undefined {
-  const refused = new Set(result.ok ? [] : result.problems.map(({ where }) => where?.address));
-  const vms = stack.vms.filter((vm) => !refused.has(vm.address) && !unsettled.includes(vm));
+  const refused = result.ok ? [] : result.problems.map(({ where }) => where?.address);
+  const left = new Set([...refused, ...unsettled.map(({ address }) => address)]);
+  const vms = stack.vms.filter(({ address }) => !left.has(address));
   const others = planStack({ stack: { ...stack, vms }, state, observed, secrets, ...options });
   return others.ok ? others.plan : undefined;
 }

@@ -5,7 +5,7 @@ import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { importExisting } from '../../../engine/take-over.ts';
 import type { ImportResult } from '../../../kinds/existing.ts';
-import type { VmFields } from '../../../kinds/vm/fields/index.ts';
+import type { ResolvedStack } from '../../../kinds/stack.ts';
 import { readTextFile } from '../../../local/text-file.ts';
 import { parseVmid } from '../../../pve/index.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
@@ -47,7 +47,7 @@ export async function runImport(
       readLines: async (written) => {
         const reading = await readWithLines(address, written, options, deps);
         obstacles = reading.obstacles;
-        return reading.fields;
+        return reading.stack;
       },
     });
     const lines = stackLines(address, result.found.written, text);
@@ -58,17 +58,16 @@ export async function runImport(
   }
 }
 
-/** The VM's fields once the printed lines are in the file, or what keeps that file from being valid. */
+/** The stack once the printed lines are in the file, or what keeps that file from being valid. */
 async function readWithLines(
   address: Address,
   written: ImportResult['found']['written'],
   options: ImportOptions,
   deps: CommandDeps,
-): Promise<{ readonly fields?: VmFields; readonly obstacles: readonly string[] }> {
+): Promise<{ readonly stack?: ResolvedStack; readonly obstacles: readonly string[] }> {
   const edit = (text: string, file: string) => withLines(text, file, address, written);
   const { stack, diagnostics } = await readStack(options, deps, edit);
-  const fields = stack?.vms.find((vm) => vm.address === address)?.fields;
-  if (fields) return { fields, obstacles: [] };
+  if (stack?.vms.some((vm) => vm.address === address)) return { stack, obstacles: [] };
   // Positions are left out: they would point into a text that is not in the file.
   const errors = diagnostics.filter(({ severity }) => severity === 'error').map(({ detail }) => detail);
   return { obstacles: errors.length > 0 ? errors : [`The file declares no ${address}. Add it to its group.`] };

@@ -1,7 +1,6 @@
 /** `proxwright report`: one run as a page and a picture, from its journal. Contacts no server. */
 import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { describeRun } from '../../../engine/record/run-record.ts';
 import { readRun } from '../../../state/journal.ts';
 import { chartOf } from '../../../ui/picture/chart.ts';
 import { drawTimeline } from '../../../ui/picture/timeline.ts';
@@ -10,6 +9,7 @@ import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { findRun } from '../../stack/find-run.ts';
 import { openStack } from '../../stack/open.ts';
 import { predictionOf } from '../../stack/prediction.ts';
+import { recordOf } from '../../stack/run-record.ts';
 import { reportView } from '../../views/show/report.ts';
 import { unwritable, writePrivateFile } from '../../write-file.ts';
 
@@ -22,7 +22,7 @@ const PRIVATE_DIRECTORY = 0o700;
 
 export async function runReport(id: string | undefined, options: ReportOptions, deps: CommandDeps): Promise<ExitCode> {
   const { stack, store, file, stateDirectory } = await openStack(options, deps);
-  const run = describeRun(await readRun(store, await findRun(store, id ?? 'last')));
+  const run = await recordOf(store, await readRun(store, await findRun(store, id ?? 'last')));
   const shown = options.out ?? join(dirname(file), FOLDER, `${run.runId}.html`);
   const picture = `${shown.replace(/\.html?$/, '')}.svg`;
   const now = deps.clock.now();

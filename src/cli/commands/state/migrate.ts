@@ -48,8 +48,8 @@ export async function runStateMigrate(options: MigrateOptions, deps: CommandDeps
   return 0;
 }
 
-/** Of a local directory: downloaded images, events that were kept for a store, and its name among the writers of an HTTP store. */
-const OF_THIS_MACHINE = /^((cache|outbox|set-aside)\/|writer$)/;
+/** Of a local directory: downloaded images, events that were kept for a store, its name among the writers of an HTTP store, and its last lock there. */
+const OF_THIS_MACHINE = /^((cache|outbox|set-aside)\/|(writer|server-lock)$)/;
 
 /** The state is copied last: until then the target holds nothing valid. */
 async function copyAll(source: StateStore, target: StateStore, clock: Clock): Promise<number> {

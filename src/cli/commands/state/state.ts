@@ -8,7 +8,7 @@ import { describeLock } from '../../../state/lock-refusal.ts';
 import { readRecorded } from '../../../state/recorded.ts';
 import type { LockHolder, LockOwner } from '../../../state/store.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
-import { needsYes, requireConsent } from '../../consent.ts';
+import { requireConsent } from '../../consent.ts';
 import { connect } from '../../stack/connect.ts';
 import { type OpenedStack, openStack } from '../../stack/open.ts';
 import { editDeps } from '../../stack/run.ts';
@@ -127,16 +127,18 @@ function doubtAbout({ doubt, endsInMs }: LockHolder): string {
 }
 
 /**
- * Asks for the id, because the lock may be another one by the time of the answer. `--yes` is enough if nothing shows
- * life.
+ * Asks for the id, because the lock may be another one by the time of the answer. `--yes` is enough only for a lock that
+ * cannot be read: a script that removes whatever lock there is would let two runs change the same VMs.
  */
-async function requireId({ owner, endsInMs }: LockHolder, options: UnlockOptions, deps: CommandDeps): Promise<void> {
-  if (options.yes && endsInMs === undefined) return;
+async function requireId({ owner }: LockHolder, options: UnlockOptions, deps: CommandDeps): Promise<void> {
+  if (options.yes && owner.runId === '') return;
   if (!deps.canAsk)
-    throw needsYes(
-      'state unlock',
-      advice`If you are sure that it is dead: ${command('state unlock', '--id', owner.runId)}`,
-    );
+    throw new ProxwrightError({
+      code: 'BAD_VALUE',
+      where: { file: 'proxwright state unlock' },
+      detail: 'There is no terminal to ask for the ID of the lock on. Nothing was changed.',
+      hint: advice`If you are sure that it is dead: ${command('state unlock', '--id', owner.runId)}`,
+    });
   const question = `If it is alive, two runs would change the same VMs. Type the id of the lock, ${owner.runId}, to remove it: `;
   if ((await deps.ask(question))?.trim() !== owner.runId) throw canceled('Nothing was changed.');
 }

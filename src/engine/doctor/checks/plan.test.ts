@@ -4,7 +4,7 @@ import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { stackFrom, WEB } from '../../../kinds/vm/doctor/testing/patient.ts';
 import type { PlanResult } from '../../plan.ts';
-import type { RightsSeen } from '../examination.ts';
+import type { ObservedRights } from '../examination.ts';
 import { checkPlan, checkPrivileges, checkReadings } from './plan.ts';
 
 const missing = new ProxwrightError({
@@ -20,8 +20,11 @@ const warning: Diagnostic = {
 };
 
 function rights(
-  part: Partial<Pick<RightsSeen, 'hasAny' | 'guesses'>> & { missing?: Diagnostic[]; notChecked?: Diagnostic[] } = {},
-): RightsSeen {
+  part: Partial<Pick<ObservedRights, 'hasAny' | 'guesses'>> & {
+    missing?: Diagnostic[];
+    notChecked?: Diagnostic[];
+  } = {},
+): ObservedRights {
   const because = [
     { where: { address: 'vm.web', field: 'startup', file: 'stack.yaml', line: 9 }, step: 'vm.configure' },
   ] as const;
@@ -55,7 +58,7 @@ function planOf(steps: number, warnings: readonly Diagnostic[] = []): PlanResult
 }
 
 describe('the privilege check', () => {
-  const check = (seen: RightsSeen, result = planOf(1)) =>
+  const check = (seen: ObservedRights, result = planOf(1)) =>
     checkPrivileges({ rights: seen, principal: 'prov@pve!tok', result });
 
   it('names strong privileges and the fields that need them', () => {

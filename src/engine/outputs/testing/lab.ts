@@ -1,8 +1,10 @@
 /** Small stacks and their state, for tests of outputs. */
 import { vmAddress } from '../../../base/address.ts';
-import { emptyState, type StackState, type VmRecord } from '../../../kinds/recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../../kinds/stack.ts';
+import { emptyState, type StackState } from '../../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../../kinds/stack.ts';
 import { type VmFieldsInput, vmFieldsSchema } from '../../../kinds/vm/fields/index.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
+import type { ResolvedVm } from '../../../kinds/vm/stack.ts';
 
 export function vm(group: string, number: number, fields: Partial<VmFieldsInput>): ResolvedVm {
   const name = `lab-${group}-${number}`;

@@ -1,8 +1,8 @@
 /** The schema of `proxwright_image`, and a configuration of the host as an image that the engine can work with. */
 import { imageFieldsSchema } from '../../../kinds/image/fields.ts';
 import { imageFileName } from '../../../kinds/image/file.ts';
+import type { ResolvedImage } from '../../../kinds/image/stack.ts';
 import { type FilePlace, placeOf } from '../../../kinds/image/steps.ts';
-import type { ResolvedImage } from '../../../kinds/stack.ts';
 import { type Located, scalar, unknownAt } from '../../../spec/located.ts';
 import { checkOneImage } from '../../../spec/one-resource.ts';
 import type { DesiredResource } from '../../adapter/kind.ts';
@@ -19,7 +19,7 @@ import { toFields } from '../../values/to-fields.ts';
 /** An image of the host is on one node instead of several. */
 const fields = imageFieldsSchema.omit({ nodes: true });
 
-const IMAGE_SHAPE = groupShape(fields);
+export const IMAGE_SHAPE = groupShape(fields);
 
 const TIMEOUTS: TimeoutWords = {
   image: 'Downloading or uploading the image.',

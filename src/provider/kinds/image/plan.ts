@@ -2,8 +2,8 @@
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Observed } from '../../../engine/index.ts';
 import { imageCompression } from '../../../kinds/image/file.ts';
+import type { ImageSite } from '../../../kinds/image/observed.ts';
 import { type FilePlace, volidOf } from '../../../kinds/image/steps.ts';
-import type { ImageSite } from '../../../kinds/observed.ts';
 import { picked, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
 import { EMPTY_STACK } from '../../adapter/engine-run.ts';

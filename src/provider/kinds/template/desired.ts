@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { addressOf } from '../../../base/address.ts';
 import { field } from '../../../kinds/fields/field.ts';
-import type { ResolvedTemplate } from '../../../kinds/stack.ts';
 import { recipeOf } from '../../../kinds/template/recipe.ts';
+import type { ResolvedTemplate } from '../../../kinds/template/stack.ts';
 import { withEntry } from '../../../spec/located.ts';
 import { checkOneTemplate } from '../../../spec/one-resource.ts';
 import { NOT_OF_TEMPLATES, templateKeysSchema } from '../../../spec/stack-schema.ts';
@@ -43,7 +43,7 @@ const ownKeys = templateKeysSchema.pick({ from: true, install: true }).extend({
 });
 
 /** The fields of the VM that becomes the template, and those of the template itself. */
-const TEMPLATE_SHAPE: GroupShape = {
+export const TEMPLATE_SHAPE: GroupShape = {
   ...VM_SHAPE,
   fields: { ...withoutRefused(VM_SHAPE.fields), ...groupShape(ownKeys).fields },
 };

@@ -6,11 +6,11 @@
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { nodeCommand } from '../../../base/text/node-command.ts';
-import type { VmRecord } from '../../../kinds/recorded.ts';
 import { finalFields } from '../../../kinds/template/building.ts';
 import { retiredAddress } from '../../../kinds/template/versions.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../../kinds/vm/ownership.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
 import type { Pve } from '../../../pve/index.ts';
 import { filledIn, valueIn } from '../../adapter/attributes.ts';
 import type { Deps, DepsOf } from '../../adapter/deps.ts';

@@ -6,11 +6,12 @@
 import { z } from 'zod';
 import type { Address } from '../../../base/address.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
-import { appliedSchema, type StackState, type VmRecord } from '../../../kinds/recorded.ts';
-import type { ResolvedTemplate } from '../../../kinds/stack.ts';
+import type { StackState } from '../../../kinds/recorded.ts';
+import type { ResolvedTemplate } from '../../../kinds/template/stack.ts';
 import { retiredAddress } from '../../../kinds/template/versions.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
 import { type Ownership, ownershipCounts } from '../../../kinds/vm/ownership.ts';
+import { appliedSchema, type VmRecord } from '../../../kinds/vm/record.ts';
 import type { Pve } from '../../../pve/index.ts';
 import { numberAt, textAt } from '../../adapter/attributes.ts';
 import { type EngineWork, ownerName } from '../../adapter/engine-run.ts';

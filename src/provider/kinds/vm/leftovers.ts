@@ -10,11 +10,11 @@
 import { orCanceled } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { PlanResult } from '../../../engine/index.ts';
-import type { VmRecord } from '../../../kinds/recorded.ts';
-import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
 import { findOwnership, type Ownership } from '../../../kinds/vm/ownership.ts';
 import { staticAddresses } from '../../../kinds/vm/ready/checks.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
+import type { ResolvedVm } from '../../../kinds/vm/stack.ts';
 import { isNotFound, type Pve, parseUpid, type Upid } from '../../../pve/index.ts';
 import { numberAt, textAt } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';

@@ -4,12 +4,12 @@
  */
 import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { RunMemory, runStep } from '../../../engine/index.ts';
-import type { VmRecord } from '../../../kinds/recorded.ts';
-import { ON_ITS_WAY_MS } from '../../../kinds/vm/actions/safety/tasks.ts';
+import { ON_ITS_WAY_MS } from '../../../kinds/safety/tasks.ts';
 import type { DesiredOwnership, PackedEntry } from '../../../kinds/vm/config/packed.ts';
 import { sameVm } from '../../../kinds/vm/identity.ts';
 import { readVm, type VmObserved } from '../../../kinds/vm/observed.ts';
 import { findOwnership, ownershipCounts } from '../../../kinds/vm/ownership.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
 import { ipsOfSeed } from '../../../kinds/vm/seed/addresses.ts';
 import { vmStep } from '../../../kinds/vm/steps.ts';
 import { isNotFound } from '../../../pve/index.ts';

@@ -4,7 +4,6 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import { Secret } from '../../../base/secret.ts';
 import { sourceOf } from '../../../convert/mapping/sources.ts';
 import { fieldsOfVm, type Observed, observe } from '../../../engine/index.ts';
-import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { findCloudInitDrive } from '../../../kinds/vm/config/disks.ts';
 import { macsOf } from '../../../kinds/vm/config/parts.ts';
 import { diffVm } from '../../../kinds/vm/diff/diff.ts';
@@ -17,6 +16,7 @@ import { effectiveValues, readVm, type VmObserved } from '../../../kinds/vm/obse
 import { desiredConfigOf } from '../../../kinds/vm/plan/desired-vm.ts';
 import { haDifferences } from '../../../kinds/vm/plan/existing.ts';
 import { managedNic, staticAddresses } from '../../../kinds/vm/ready/checks.ts';
+import type { ResolvedVm } from '../../../kinds/vm/stack.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { Deps } from '../../adapter/deps.ts';
 import { ownerName, stackOf, stateOf } from '../../adapter/engine-run.ts';

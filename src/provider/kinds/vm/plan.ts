@@ -5,13 +5,13 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import type { Observed, Plan, PlanResult } from '../../../engine/index.ts';
-import type { Neighbours } from '../../../kinds/observed.ts';
-import type { VmRecord } from '../../../kinds/recorded.ts';
-import type { ResolvedVm } from '../../../kinds/stack.ts';
 import { secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { halfMadeRefusal } from '../../../kinds/vm/lock.ts';
+import type { Neighbours } from '../../../kinds/vm/observe/observed-vms.ts';
 import { lostVms } from '../../../kinds/vm/plan/checks/lost-vms.ts';
 import { keptSlots } from '../../../kinds/vm/plan/replace/kept-disks.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
+import type { ResolvedVm } from '../../../kinds/vm/stack.ts';
 import { allUnknown, changeAt, textAt, type ValueChange, valueIn } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';
 import { EMPTY_STACK, ownerName } from '../../adapter/engine-run.ts';

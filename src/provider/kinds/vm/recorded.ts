@@ -4,9 +4,9 @@
  */
 import { z } from 'zod';
 import type { Instant } from '../../../base/clock.ts';
-import { appliedSchema, type VmRecord, vmPatchSchema } from '../../../kinds/recorded.ts';
-import type { ResolvedVm } from '../../../kinds/stack.ts';
 import type { VmObserved } from '../../../kinds/vm/observed.ts';
+import { appliedSchema, type VmRecord, vmPatchSchema } from '../../../kinds/vm/record.ts';
+import type { ResolvedVm } from '../../../kinds/vm/stack.ts';
 import { parseUpid, type Upid } from '../../../pve/index.ts';
 import { numberAt, textAt } from '../../adapter/attributes.ts';
 import type { Deps } from '../../adapter/deps.ts';

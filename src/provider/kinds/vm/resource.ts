@@ -2,11 +2,12 @@
  * `proxwright_vm`. The ownership line of a VM says "incomplete" until everything is done, readiness included. A create that
  * fails leaves that mark and returns no state, so the host asks for the VM again and the next create resumes there.
  */
-import type { VmRecord } from '../../../kinds/recorded.ts';
-import type { ResolvedVm } from '../../../kinds/stack.ts';
+
 import { macsOf } from '../../../kinds/vm/config/parts.ts';
 import { effectiveValues, readVm } from '../../../kinds/vm/observed.ts';
 import { managedNic } from '../../../kinds/vm/ready/checks.ts';
+import type { VmRecord } from '../../../kinds/vm/record.ts';
+import type { ResolvedVm } from '../../../kinds/vm/stack.ts';
 import { filledIn, textAt, valueIn } from '../../adapter/attributes.ts';
 import type { Deps, DepsOf } from '../../adapter/deps.ts';
 import { runEngine } from '../../adapter/engine-run.ts';

@@ -44,11 +44,12 @@ function attributeProblems(attribute: Attribute, { config, prior, planned }: Val
       .filter((key) => !Object.hasOwn(planned, key))
       .map((key) => `${path}.${key}: not planned`),
     ...Object.entries(planned).flatMap(([key, each]) => {
-      const wanted = config[key];
+      const configured = config[key];
       const before = earlier[key];
-      if (wanted === undefined) return [`${path}.${key}: not in the configuration`];
-      if (!isObject(wanted) || !isObject(each)) return equalValues(wanted, each) ? [] : [`${path}.${key}: differs`];
-      const inner = { config: wanted, prior: isObject(before) ? before : null, planned: each };
+      if (configured === undefined) return [`${path}.${key}: not in the configuration`];
+      if (!isObject(configured) || !isObject(each))
+        return equalValues(configured, each) ? [] : [`${path}.${key}: differs`];
+      const inner = { config: configured, prior: isObject(before) ? before : null, planned: each };
       return planProblems(type.attributes, inner, `${path}.${key}`);
     }),
   ];

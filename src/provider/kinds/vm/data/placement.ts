@@ -9,12 +9,14 @@ import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
 import { advice } from '../../../../base/hint.ts';
 import { observe } from '../../../../engine/index.ts';
-import { emptyState, type StackState, type VmRecord } from '../../../../kinds/recorded.ts';
-import type { ResolvedStack, ResolvedVm } from '../../../../kinds/stack.ts';
+import { emptyState, type StackState } from '../../../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../../../kinds/stack.ts';
 import { vmFieldsSchema } from '../../../../kinds/vm/fields/index.ts';
 import { NODE_NOT_CHOSEN } from '../../../../kinds/vm/placement/candidates.ts';
 import { placeVms } from '../../../../kinds/vm/placement/place.ts';
 import { zonesByNode } from '../../../../kinds/vm/placement/room.ts';
+import type { VmRecord } from '../../../../kinds/vm/record.ts';
+import type { ResolvedVm } from '../../../../kinds/vm/stack.ts';
 import { placementKeysSchema, zonesSchema } from '../../../../spec/stack-schema.ts';
 import { EMPTY_STACK, ownerName } from '../../../adapter/engine-run.ts';
 import { badValue } from '../../../configure/arguments.ts';
@@ -55,7 +57,7 @@ const table = z.strictObject({
   zones: argument(zonesSchema.optional(), 'Failure domains, such as racks, with their nodes.'),
   groups: z
     .record(
-      z.string().min(1),
+      z.string().min(1, 'A group needs a name.'),
       z.strictObject({
         names: argument(z.array(vmFieldsSchema.shape.name), 'Names of the VMs. A VM that exists stays on its node.'),
         nodes: argument(nodeNames(), 'Nodes to choose among, for this group.', { unordered: true }),
@@ -77,7 +79,10 @@ export const placement: DataSourceDefinition<typeof table> = {
   results: {
     node: computed(['map', 'string'], 'The node of each VM, by name.'),
     zone: computed(['map', 'string'], 'The zone of each VM, by name; VMs whose node is in no zone are left out.'),
-    reason: computed(['map', 'string'], 'Why the node was chosen, by name; empty for VMs that exist.'),
+    reason: computed(
+      ['map', 'string'],
+      'Why the node was chosen, by name; empty for VMs that exist, so an output of it changes with the plan after the creation.',
+    ),
   },
   check: (_, { groups }) => groupProblems(groups),
   read: async (value, look) => {

@@ -131,6 +131,7 @@ describe('a diagnostic of the engine', () => {
         { kind: 'attribute', name: 'nics' },
         { kind: 'key', key: 'net0' },
       ],
+      about: { field: 'nics.net0.bridge', reason: 'There is no bridge vmbr9 on pve1. Write bridge = "vmbr0".' },
     });
   });
 

@@ -1,11 +1,11 @@
 /** The host's values as a VM that the engine can work with, and every problem with them. */
 import { type Address, vmAddress } from '../../../../base/address.ts';
-import type { ResolvedVm } from '../../../../kinds/stack.ts';
 import type { VmFields } from '../../../../kinds/vm/fields/index.ts';
+import type { ResolvedVm } from '../../../../kinds/vm/stack.ts';
 import { checkOneVm } from '../../../../spec/one-resource.ts';
 import type { ProviderDiagnostic } from '../../../provider.ts';
 import type { Attributes } from '../../../schema/model.ts';
-import { diagnosticAt, problemAt } from '../../../values/diagnostics.ts';
+import { inputProblems } from '../../../values/diagnostics.ts';
 import type { FileValues } from '../../../values/to-fields.ts';
 
 export interface ParsedFields {
@@ -14,13 +14,7 @@ export interface ParsedFields {
   readonly fields: VmFields;
   /** Nothing in it is unknown or invalid. */
   readonly isWhole: boolean;
-  /** By field path: `nics.net0.vlan`. */
-  readonly problems: readonly FieldProblem[];
-}
-
-export interface FieldProblem extends ProviderDiagnostic {
-  /** The dotted path; empty for the whole VM. */
-  readonly field: string;
+  readonly problems: readonly ProviderDiagnostic[];
 }
 
 export interface ParseOptions {
@@ -32,15 +26,10 @@ export interface ParseOptions {
 
 export function parseFields(values: FileValues, { attributes, address, exists }: ParseOptions): ParsedFields {
   const one = checkOneVm({ tree: values.located, address: address ?? vmAddress('this'), exists });
-  const found = one.diagnostics.map((diagnostic) => ({
-    ...diagnosticAt(diagnostic, attributes),
-    field: diagnostic.where?.field ?? '',
-  }));
-  const own = values.problems.map(({ path, detail }) => ({ ...problemAt(path, detail, attributes), field: path }));
   return {
     vm: one.vm,
     fields: one.vm.fields,
     isWhole: one.isWhole && values.problems.length === 0,
-    problems: [...own, ...found],
+    problems: inputProblems(values, one.diagnostics, attributes),
   };
 }
