@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../src/base/log.ts';
 import { createProvider } from '../src/provider/index.ts';
+import type { Provider } from '../src/provider/provider.ts';
 import type { Attributes, Schema } from '../src/provider/schema/model.ts';
 import { providerPages } from '../tools/docs/provider-reference.ts';
 import { schemaSection } from '../tools/docs/provider-schema.ts';
@@ -11,6 +12,11 @@ import { root } from './docs-pages.ts';
 
 const provider = await createProvider({ log: silentLogger, environment: {} });
 const written = await providerPages(root, provider);
+const schemas = { resources: await schemasOf(provider.resources), dataSources: await schemasOf(provider.dataSources) };
+
+async function schemasOf(things: Provider['resources'] | Provider['dataSources']): Promise<Map<string, Schema>> {
+  return new Map(await Promise.all([...things].map(async ([type, load]) => [type, (await load()).schema] as const)));
+}
 
 describe('the reference pages of the provider', () => {
   it('are one for the provider, each resource and each data source', () => {
@@ -94,7 +100,7 @@ function unknownNames(text: string): string[] {
   const slots = /^(ide|sata|scsi|virtio|net|hostpci|usb|serial)\d+$/;
   return [...text.matchAll(/^(resource|data) "(proxwright_\w+)" "\w+" \{\n([\s\S]*?)^\}/gm)].flatMap(
     ([, kind, type = '', body = '']) => {
-      const schema = (kind === 'data' ? provider.dataSources : provider.resources).get(type)?.schema;
+      const schema = (kind === 'data' ? schemas.dataSources : schemas.resources).get(type);
       const known = new Set(schema ? namesOf(schema) : []);
       return [...body.replaceAll(/"[^"\n]*"/g, '""').matchAll(/\b([a-z_0-9]+)\s*=(?![=>])/g)]
         .map(([, name = '']) => name)

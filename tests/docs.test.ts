@@ -82,8 +82,8 @@ async function ownOptions(): Promise<Set<string>> {
   const names = commandsBelow(createProgram(async () => {})).flatMap(({ options }) =>
     options.map((option) => option.long ?? ''),
   );
-  const tools = ['tools/bench.ts', 'tools/mutation.ts', 'tools/provider/pack.ts', 'tools/replay-scenarios.ts'];
-  const texts = await Promise.all(tools.map((path) => readFile(join(root, path), 'utf8')));
+  const tools = ['bench.ts', 'mutation.ts', 'provider/pack.ts', 'replay-scenarios.ts', 'sim-test.ts'];
+  const texts = await Promise.all(tools.map((path) => readFile(join(root, 'tools', path), 'utf8')));
   const ofTools = [...texts.join('\n').matchAll(/'?([a-z-]+)'?: \{ type: '(?:boolean|string)'/g)].map(
     ([, name]) => `--${name}`,
   );
@@ -111,6 +111,12 @@ function unknownCommands({ path, text }: Page, program: Command): string[] {
       return isGroup && !below.includes(second ?? '');
     })
     .map(([words]) => `${path}: ${words}`);
+}
+
+/** The rows of all tables whose last column is `meaning`. */
+function rowsWithMeanings(text: string): string[] {
+  const found = [...text.matchAll(/^\|.*\| meaning \|\n\|[ |-]+\n((?:\|.*\n)+)/gm)];
+  return found.flatMap(([, rows = '']) => rows.trimEnd().split('\n'));
 }
 
 describe('generated parts', () => {
@@ -196,6 +202,14 @@ describe('the pages', () => {
     const rows = [...ALL_FAULT_KINDS, ...GUEST_PROFILES.keys()].map((name) => `| \`${name}\` |`);
     expect(options.length).toBeGreaterThan(3);
     expect([...options, ...rows].filter((row) => !text.includes(row))).toEqual([]);
+  });
+
+  it('say what each key in a generated reference means', async () => {
+    const references = ['docs/simulator.md', 'docs/reference/stack-fields.md', 'docs/reference/commands.md'];
+    const tables = (await Promise.all(references.map(page))).flatMap(({ text }) => rowsWithMeanings(text));
+    expect(tables.length).toBeGreaterThan(400);
+    expect(tables.filter((row) => row.endsWith('|  |'))).toEqual([]);
+    expect(rowsWithMeanings('| key | meaning |\n| --- | --- |\n| `a` |  |\n')).toEqual(['| `a` |  |']);
   });
 
   it('give the words of the server the codes that they have', async () => {

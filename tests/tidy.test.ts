@@ -103,6 +103,38 @@ describe('the doors', () => {
   });
 });
 
+/** Signs that a file which calls itself pure in its first lines waits, asks a server, or depends on time or chance. */
+function impurities(files: readonly SourceFile[]): string[] {
+  const sign = /\b(async|await|Promise|clock|random)\b|: (Pve|Clock|Random)\b/;
+  return files
+    .filter(({ path, text }) => !isTest(path) && /\bpure\b/i.test(/^\/\*\*.*?\*\//s.exec(text)?.[0] ?? ''))
+    .flatMap(({ path, text }) => {
+      const code = text.replaceAll(/\/\*.*?\*\/|\/\/[^\n]*|'[^'\n]*'|`[^`]*`/gs, (part) =>
+        part.replaceAll(/[^\n]/g, ''),
+      );
+      return code.split('\n').flatMap((line, index) => (sign.test(line) ? [`${path}:${index + 1}`] : []));
+    });
+}
+
+describe('files that call themselves pure', () => {
+  it('wait for nothing, and get neither a client nor a clock nor randomness', async () => {
+    const files = await sources('src');
+    expect(files.filter(({ text }) => /^\/\*\*.*?\bPure\b.*?\*\//s.test(text)).length).toBeGreaterThan(50);
+    expect(impurities(files)).toEqual([]);
+  });
+
+  it.each([
+    'export async function plan() {}',
+    'export const plan = (pve: Pve) => pve.version;',
+    'export const plan = () => clock.now();',
+    'export const plan = (): Promise<void> => read();',
+  ])('would be noticed with %s', (line) => {
+    const planted = (header: string) => [{ path: 'src/engine/planted.ts', text: `/** ${header} */\n${line}\n` }];
+    expect(impurities(planted('A plan. Pure.'))).toEqual(['src/engine/planted.ts:2']);
+    expect(impurities(planted('A plan.'))).toEqual([]);
+  });
+});
+
 describe('the import order between folders', () => {
   const cruise = (directory: string) =>
     promisify(execFile)(
@@ -126,13 +158,14 @@ describe('the import order between folders', () => {
   });
 
   it('is refused when it is broken', async () => {
-    // A tree of a few files: the base imports the client, the engine a kind, and the provider an inner file of the engine.
+    // A tree of a few files: the base imports the client, engine, state and contract a kind, and the provider an inner file of
+    // the engine.
     const planted = await mkdtemp(join(tmpdir(), 'proxwright-tidy-'));
     try {
       for (const name of ['node_modules', 'tsconfig.json', 'package.json']) {
         await symlink(join(root, name), join(planted, name));
       }
-      for (const folder of ['base', 'pve', 'engine', 'provider'])
+      for (const folder of ['base', 'pve', 'engine', 'provider', 'state', 'kinds/safety'])
         await mkdir(join(planted, 'src', folder), { recursive: true });
       await writeFile(join(planted, 'src/pve/client.ts'), 'export const client = 1;\n');
       await writeFile(join(planted, 'src/base/planted.ts'), "export { client } from '../pve/client.ts';\n");
@@ -145,11 +178,19 @@ describe('the import order between folders', () => {
       await writeFile(join(planted, 'src/engine/session.ts'), session);
       await mkdir(join(planted, 'src/engine/doctor'));
       await writeFile(join(planted, 'src/engine/doctor/checks.ts'), adapter);
+      await writeFile(join(planted, 'src/state/planted.ts'), "export type { Steps } from '../kinds/vm/steps.ts';\n");
+      await writeFile(join(planted, 'src/kinds/kind.ts'), "export type { Steps } from './vm/steps.ts';\n");
+      await writeFile(join(planted, 'src/kinds/safety/planted.ts'), "export type { Steps } from '../vm/steps.ts';\n");
+      await writeFile(join(planted, 'src/kinds/registry.ts'), "export type { Steps } from './vm/steps.ts';\n");
       await writeFile(join(planted, 'src/provider/planted.ts'), "export { session } from '../engine/session.ts';\n");
       const { ok, output } = await cruise(planted);
       expect(ok).toBe(false);
       expect(output).toContain('engine-knows-no-kind: src/engine/session.ts');
       expect(output).toContain('engine-knows-no-kind: src/engine/doctor/checks.ts');
+      expect(output).toContain('engine-knows-no-kind: src/state/planted.ts');
+      expect(output).toContain('contract-knows-no-kind: src/kinds/kind.ts');
+      expect(output).toContain('contract-knows-no-kind: src/kinds/safety/planted.ts');
+      expect(output).not.toContain('src/kinds/registry.ts');
       expect(output).toContain('provider-knows-no-kind: src/provider/adapter/planted.ts');
       expect(output).toContain('provider-uses-public-engine: src/provider/planted.ts');
       expect(output).toContain('base-imports: src/base/planted.ts');
@@ -232,12 +273,15 @@ describe('problems', () => {
 
   it('are told apart by their fields, never by their sentences', async () => {
     const reads =
-      /\b(detail|summary|hint|hint\??\.text)\??\.(includes|startsWith|endsWith|match|matchAll|search|indexOf)\(|\.(test|exec)\([^)]*\b(detail|summary|hint)\b/;
+      /\b(detail|summary|message|hint|hint\??\.text)\??\.(includes|startsWith|endsWith|match|matchAll|search|indexOf)\(|\.(test|exec)\([^)]*\b(detail|summary|message|hint)\b/;
+    // Messages of zod and of the PostgreSQL driver, which have nothing else to tell them apart.
+    const others = /^src\/(spec\/problems\/issues|state\/shared\/postgres-store|simulator\/world\/load-world)\.ts:/;
     expect(linesWith(reads, planted("if (error.diagnostic.detail.includes('in use')) return;"))).toEqual([
       'src/x.ts:1',
     ]);
     expect(linesWith(reads, planted('return /is still in use/.test(detail);'))).toEqual(['src/x.ts:1']);
-    expect(linesWith(reads, await sources('src'))).toEqual([]);
+    expect(linesWith(reads, planted("return error.message.includes('Plan is stale');"))).toEqual(['src/x.ts:1']);
+    expect(linesWith(reads, await sources('src')).filter((place) => !others.test(place))).toEqual([]);
   });
 
   it('are made in one place for what is not ours', async () => {
@@ -246,6 +290,6 @@ describe('problems', () => {
       'src/x.ts:1',
     ]);
     const places = linesWith(made, await sources('src')).map((place) => place.replace(/:\d+$/, ''));
-    expect(places).toEqual(['src/kinds/foreign.ts']);
+    expect(places).toEqual(['src/kinds/safety/foreign.ts']);
   });
 });

@@ -5,23 +5,24 @@
  *
  * It takes some points of each; PROXWRIGHT_KILL_POINTS=all takes every request, a number takes that many.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { scaledClock, systemClock } from '../../src/base/clock.ts';
-import { seededRandom } from '../../src/base/random.ts';
-import type { WireRequest, WireResponse } from '../../src/base/transport.ts';
-import { createSimulator, defaultWorld, type Simulator, serveSimulator } from '../../src/simulator/index.ts';
+import type { Simulator } from '../../src/simulator/index.ts';
 import { effectiveTasks } from '../support/effective-tasks.ts';
-import { ensureBuilt, type RunningCommand, runCommand, startCommand } from './built-command.ts';
+import { ensureBuilt } from './built-command.ts';
+import {
+  type Moment,
+  openScene,
+  run,
+  runUntilKilled,
+  type Scene,
+  spread,
+  writeStack as write,
+} from './lethal-server.ts';
 
-const SPEED = 60;
 const ASKED = process.env.PROXWRIGHT_KILL_POINTS ?? '2';
 const SAMPLES = ASKED === 'all' ? Number.POSITIVE_INFINITY : Number(ASKED);
 /** In each phase. Phases run side by side too: most of the time is spent waiting for processes. */
 const SIDE_BY_SIDE = 2;
-const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 
 const stack = (memory: string, size: string, vlan: number) => `
 version: 1
@@ -43,90 +44,6 @@ rollout: { limits: { clones_per_node: 5, clones_per_storage: 5 } }
 `;
 const FIRST = stack('1GiB', '4GiB', 20);
 const CHANGED = stack('3GiB', '6GiB', 30);
-
-type Moment = 'before' | 'after';
-
-/** A server that can be told to kill its client at a request. */
-class LethalServer {
-  readonly simulator: Simulator;
-  #victim: RunningCommand | undefined;
-  #killAt = 0;
-  #moment: Moment = 'before';
-  requests = 0;
-
-  constructor() {
-    const clock = scaledClock(systemClock, SPEED);
-    this.simulator = createSimulator({ world: defaultWorld({ now: clock.now() }), clock, random: seededRandom(1) });
-  }
-
-  /** What `serveSimulator` is given: the simulator with our own `handle`. */
-  asServed(): Simulator {
-    return Object.create(this.simulator, {
-      handle: { value: (request: WireRequest) => this.#handle(request) },
-    }) as Simulator; // only `handle` is called
-  }
-
-  aim(victim: RunningCommand, killAt: number, moment: Moment): void {
-    this.#victim = victim;
-    this.#killAt = killAt;
-    this.#moment = moment;
-  }
-
-  async #handle(request: WireRequest): Promise<WireResponse> {
-    this.requests++;
-    const strikes = this.requests === this.#killAt;
-    if (strikes && this.#moment === 'before') return this.#kill();
-    const answer = await this.simulator.handle(request);
-    return strikes ? this.#kill() : answer;
-  }
-
-  async #kill(): Promise<never> {
-    this.#victim?.process.kill('SIGKILL');
-    await this.#victim?.finished;
-    return new Promise(() => {});
-  }
-}
-
-interface Scene {
-  readonly server: LethalServer;
-  readonly directory: string;
-  readonly environment: NodeJS.ProcessEnv;
-  close(): Promise<void>;
-}
-
-async function openScene(): Promise<Scene> {
-  const server = new LethalServer();
-  const served = await serveSimulator(server.asServed(), { host: '127.0.0.1', port: 0 });
-  const directory = await mkdtemp(join(tmpdir(), 'proxwright-kill-'));
-  return {
-    server,
-    directory,
-    environment: {
-      PROXMOX_VE_ENDPOINT: served.endpoint,
-      PROXMOX_VE_API_TOKEN: TOKEN,
-      PROXMOX_VE_FINGERPRINT: served.fingerprint,
-      NO_COLOR: '1',
-    },
-    close: async () => {
-      await served.close();
-      await rm(directory, { recursive: true, force: true });
-    },
-  };
-}
-
-async function run(scene: Scene, ...args: string[]) {
-  return runCommand(args, scene.environment, scene.directory);
-}
-
-/** Runs a command to be killed; whether it was, or had come to its end before. */
-async function runUntilKilled(scene: Scene, args: readonly string[], killAt: number, moment: Moment): Promise<boolean> {
-  scene.server.requests = 0;
-  const command = startCommand(args, scene.environment, scene.directory);
-  scene.server.aim(command, killAt, moment);
-  const { signal } = await command.finished;
-  scene.server.aim(command, 0, moment);
-  return signal === 'SIGKILL';
-}
 
 /** What is compared of the world: VMs without generated values, volumes, locks, and the number of tasks; one fact per line. */
 function viewOf(simulator: Simulator): string[] {
@@ -174,8 +91,6 @@ interface Phase {
   readonly prepare: (scene: Scene) => Promise<void>;
   readonly command: readonly string[];
 }
-
-const write = (scene: Scene, text: string) => writeFile(join(scene.directory, 'stack.yaml'), text);
 
 const PHASES: readonly Phase[] = [
   { name: 'apply', prepare: (scene) => write(scene, FIRST), command: ['apply', '--yes'] },
@@ -240,9 +155,7 @@ describe.concurrent.each(PHASES)('$name, killed', ({ name, prepare, command }) =
   }
 
   it('ends as without the kill, whether the request took effect or not', async () => {
-    const count = Math.min(SAMPLES, requests);
-    const points = Array.from({ length: count }, (_, index) => 1 + Math.floor(((index + 0.5) * requests) / count));
-    const left = points.flatMap((at): [number, Moment][] => [
+    const left = spread(requests, SAMPLES).flatMap((at): [number, Moment][] => [
       [at, 'before'],
       [at, 'after'],
     ]);

@@ -174,6 +174,15 @@ describe('state', () => {
       stderr: expect.stringContaining('ada has been running "apply" on elsewhere since 2026-01-01'),
     });
     expect(existsSync(lock)).toBe(true);
+    expect(await project.run('state', 'unlock', '--yes')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('proxwright state unlock --id r'),
+    });
+    expect(await project.run('state', 'unlock', '--id', 'other')).toMatchObject({ code: 1 });
+    expect(existsSync(lock)).toBe(true);
+    await succeed('state', 'unlock', '--id', 'r');
+    expect(existsSync(lock)).toBe(false);
+    writeFileSync(lock, '{');
     await succeed('state', 'unlock', '--yes');
     expect(existsSync(lock)).toBe(false);
     writeFileSync(lock, JSON.stringify({ ...owner, host: hostname(), pid: process.pid }));

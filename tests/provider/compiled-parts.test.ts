@@ -3,10 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { compileFunction } from 'node:vm';
 import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../src/base/log.ts';
 import { createCertificate } from '../../src/provider/host/certificate.ts';
 import { frame } from '../../src/provider/host/grpc-wire.ts';
 import { MAGIC_COOKIE } from '../../src/provider/host/handshake.ts';
@@ -88,6 +91,42 @@ describe('the bundle', () => {
       const code = inflateRawSync(Buffer.from(packed, 'base64'));
       expect(code.toString('latin1')).toBe(code.toString('utf8'));
     }
+  });
+});
+
+describe('a part of the bundle', () => {
+  /** The modules of Node that it asks for while a process validates a VM. */
+  async function askedFor(): Promise<Set<string>> {
+    const [, packed = ''] =
+      /filename:"whole-provider.cjs",hash:"[^"]+",packed:"([^"]+)"/.exec(readFileSync(programs.whole, 'utf8')) ?? [];
+    const code = inflateRawSync(Buffer.from(packed, 'base64')).toString('latin1');
+    const asked = new Set<string>();
+    const requireFrom = createRequire(import.meta.url);
+    const spy = (name: string) => {
+      asked.add(name.replace(/^node:/, ''));
+      return requireFrom(name);
+    };
+    const module = { exports: {} };
+    compileFunction(code, ['require', 'module', 'exports', 'loadPart'])(spy, module, module.exports, () => {});
+    const { createProvider } = module.exports as typeof import('../../src/provider/whole-provider.ts');
+    const provider = await createProvider({ log: silentLogger, environment: {} });
+    const vm = await provider.resources.get('proxwright_vm')?.();
+    await vm?.validate({ name: 'web', node: 'pve1', memory: '1GiB' }, { writeOnlyAttributes: true });
+    return asked;
+  }
+
+  it('loads neither a client for HTTPS nor programs to start before it needs them', async () => {
+    const asked = await askedFor();
+    expect(asked).toContain('util');
+    for (const late of ['https', 'http', 'tls', 'net', 'child_process', 'crypto']) expect(asked).not.toContain(late);
+  });
+
+  it('runs the code of templates, images and data sources only when it is asked for', () => {
+    const parts = [...readFileSync(programs.whole, 'utf8').matchAll(/packed:"([^"]+)"/g)];
+    const codes = parts.map(([, packed = '']) => inflateRawSync(Buffer.from(packed, 'base64')).toString('latin1'));
+    // The bundler makes a function of what runs late, under the name of its file.
+    for (const late of ['kinds/template/desired.ts', 'kinds/image/resource.ts', 'kinds/vm/data/vms.ts'])
+      expect(codes.some((code) => code.includes(`"src/provider/${late}"(){`))).toBe(true);
   });
 });
 

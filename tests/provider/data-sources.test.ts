@@ -172,7 +172,7 @@ describe('proxwright_template', () => {
   it('is not judged by what is unknown', async () => {
     const bench = new ProviderBench();
     await bench.run(async () => {
-      const source = (await bench.process()).dataSources.get('proxwright_template');
+      const source = await (await bench.process()).dataSources.get('proxwright_template')?.();
       expect(await source?.validate({ name: UNKNOWN, vmid: null, node: UNKNOWN })).toEqual([]);
     });
   });
@@ -445,7 +445,8 @@ describe('several data sources of one process', () => {
 describe('every data source', () => {
   it('is described, down to its last attribute', async () => {
     const provider = await new ProviderBench().process();
-    const gaps = [...provider.dataSources].flatMap(([type, { schema }]) => [
+    const sources = [...provider.dataSources].map(async ([type, load]) => ({ type, ...(await load()) }));
+    const gaps = (await Promise.all(sources)).flatMap(({ type, schema }) => [
       ...(schema.description === '' ? [type] : []),
       ...Object.entries(schema.attributes).flatMap(([name, { description, type: inner }]) => [
         ...(description === '' ? [`${type}.${name}`] : []),

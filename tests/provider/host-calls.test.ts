@@ -35,7 +35,7 @@ beforeEach(async () => {
     environment: { TOY_STORE: store },
     secrets: new KnownSecrets(),
   });
-  type = objectType(provider.resources.get(typeName)?.schema.attributes ?? {});
+  type = objectType((await provider.resources.get(typeName)?.())?.schema.attributes ?? {});
   attached = await reattach(provider, TOY_ADDRESS);
   host = await HostClient.connect(attached.socketPath);
 });

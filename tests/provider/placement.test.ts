@@ -14,7 +14,7 @@ const group = (names: readonly string[], more: Config = {}): Config => ({ names,
 async function place(written: Config, bench = new ProviderBench(labWorld)) {
   return bench.run(async () => {
     const provider = await bench.process();
-    const { attributes } = provider.dataSources.get(TYPE)?.schema ?? { attributes: {} };
+    const { attributes } = (await provider.dataSources.get(TYPE)?.())?.schema ?? { attributes: {} };
     const { node: _, zone: _zone, reason: _reason, ...config } = complete(attributes, written);
     return readData(provider, TYPE, config);
   });

@@ -133,7 +133,7 @@ vms:
       expect(differences.map(({ path, before, after }) => [path, before, after])).toEqual([
         ['ha.state', null, 'stopped'],
       ]);
-      const readLines = async (written: object) => read(written).vms[0]?.fields;
+      const readLines = async (written: object) => read(written);
       const { found } = await lab.import(stackOf('vms: {}'), 150, { readLines });
       expect(found.written.ha).toBeNull();
       expect(isEmpty(await lab.plan(read(found.written)))).toBe(true);
@@ -171,7 +171,7 @@ vms:
     const read = (written: object) => stackOf(`${around}\n${stringify({ vms: { web: written } })}`);
     await lab.run(async () => {
       const { found } = await lab.import(stackOf('vms: {}'), 150, {
-        readLines: async (written) => read(written).vms[0]?.fields,
+        readLines: async (written) => read(written),
       });
       expect(found.written).toMatchObject({ on_boot: true, balloon: null, cpu: { cores: 4, type: null } });
       expect(found.written).toMatchObject({ nics: { net0: { vlan: 30 }, net1: null } });

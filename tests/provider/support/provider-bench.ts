@@ -10,6 +10,15 @@ import { type Attributes, objectType } from '../../../src/provider/schema/model.
 import { dottedOf } from '../../../src/provider/values/diagnostics.ts';
 import { createSimulator, defaultWorld, type Simulator, type World } from '../../../src/simulator/index.ts';
 
+// On virtual time nothing waits for the disk, so what the provider loads late is loaded before.
+await Promise.all([
+  import('../../../src/provider/configure/deps.ts'),
+  import('../../../src/provider/data/index.ts'),
+  import('../../../src/provider/kinds/image/resource.ts'),
+  import('../../../src/provider/kinds/template/resource.ts'),
+  import('../../../src/provider/kinds/vm/resource.ts'),
+]);
+
 export const ADMIN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 export const NO_RIGHTS = 'guest@pve!none=00000000-0000-4000-8000-000000000002';
 
@@ -74,7 +83,7 @@ export async function readData(
   written: Written = {},
   call: AbortSignal = new AbortController().signal,
 ): Promise<Answer> {
-  const source = provider.dataSources.get(type);
+  const source = await provider.dataSources.get(type)?.();
   if (!source) throw new Error(`there is no data source ${type}`);
   const { attributes } = source.schema;
   const config = complete(written, attributes);

@@ -32,7 +32,7 @@ function otherProvider(): Provider {
   };
   return {
     schema: { version: 0, description: '', attributes: {} },
-    resources: new Map([['proxmox_virtual_environment_vm', resource]]),
+    resources: new Map([['proxmox_virtual_environment_vm', async () => resource]]),
     dataSources: new Map(),
     validate: async () => [],
     configure: async () => [],

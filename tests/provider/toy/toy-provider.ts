@@ -74,8 +74,8 @@ export function createToyProvider({ log, environment, secrets }: ToyHost): Provi
       description: 'A toy.',
       attributes: { token: { ...optional({ kind: 'value', type: 'string' }), sensitive: true } },
     },
-    resources: new Map([['toy_thing', thing(store, log, stopped.signal)]]),
-    dataSources: new Map([['toy_echo', echo]]),
+    resources: new Map([['toy_thing', async () => thing(store, log, stopped.signal)]]),
+    dataSources: new Map([['toy_echo', async () => echo]]),
     validate: async (config) =>
       config.token === 'wrong' ? [error('Bad token', 'It is wrong.', [attribute('token')])] : [],
     configure: async ({ config, hostVersion }) => {

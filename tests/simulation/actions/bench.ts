@@ -8,13 +8,14 @@ import type { Logger } from '../../../src/base/log.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { DEFAULT_RETRY, type RetryPolicy, retryWhileBusy } from '../../../src/base/retry.ts';
 import { Secret } from '../../../src/base/secret.ts';
-import type { ActionContext, ActionTimeouts, LastObserved, OpenAct } from '../../../src/kinds/action.ts';
+import type { ActionTimeouts, OpenAct } from '../../../src/kinds/action.ts';
 import { GuestSigns } from '../../../src/kinds/guest-signs.ts';
 import { IdReservations } from '../../../src/kinds/ids.ts';
-import type { VmRecord } from '../../../src/kinds/recorded.ts';
+import type { VmContext } from '../../../src/kinds/vm/actions/context.ts';
 import { VM_ACTIONS } from '../../../src/kinds/vm/actions/index.ts';
 import type { DesiredDisk, DesiredKey } from '../../../src/kinds/vm/config/desired.ts';
 import { type PackedEntry, packDesired } from '../../../src/kinds/vm/config/packed.ts';
+import type { VmRecord } from '../../../src/kinds/vm/record.ts';
 import type { VmActionName, VmInputs } from '../../../src/kinds/vm/steps.ts';
 import type { Pve } from '../../../src/pve/index.ts';
 import type { FaultPlan, FaultRuleInput } from '../../../src/simulator/index.ts';
@@ -52,16 +53,16 @@ export class Bench extends MortalBench {
     lockMs: 300_000,
   };
   abort = new AbortController();
-  #observed = new Map<Address, LastObserved>();
+  #observed = new Map<Address, VmContext['observed']>();
 
   constructor(faults: FaultPlan | readonly FaultRuleInput[] = [], seed = 'actions') {
     super(faults, seed);
     this.pve = this.#connect();
   }
 
-  context(address: Address = WEB): ActionContext {
+  context(address: Address = WEB): VmContext {
     const record = this.#recordOf(address);
-    const observed: LastObserved = this.#observed.get(address) ?? { last: undefined };
+    const observed: VmContext['observed'] = this.#observed.get(address) ?? { last: undefined };
     this.#observed.set(address, observed);
     const random = seededRandom(`context ${address}`);
     const log: Logger = { log: (level, message) => this.logs.push({ level, message }) };
@@ -121,6 +122,7 @@ export class Bench extends MortalBench {
           this.#recordOf(to).recorded = this.#recordOf(from).recorded;
           this.#recordOf(from).recorded = undefined;
         }),
+      remark: async () => {},
       warn: async ({ detail }) => {
         this.logs.push({ level: 'warn', message: detail });
       },

@@ -57,6 +57,22 @@ describe('vm.clone', () => {
     await bench.run('vm.clone', { ...CLONE, mode: 'linked', storage: 'nfs' });
     expect(bench.config('scsi0')).toMatch(/^local-lvm:/);
   });
+
+  it('looks for the end of a linked clone soon, and not for progress that it does not make', async () => {
+    const clone = async (mode: 'full' | 'linked') => {
+      const bench = new Bench();
+      const startedAt = bench.clock.now();
+      await bench.run('vm.clone', { ...CLONE, mode });
+      return {
+        ms: bench.clock.now() - startedAt,
+        logs: bench.requests.filter(({ target }) => /\/log\b/.test(target)).length,
+      };
+    };
+    const [linked, full] = [await clone('linked'), await clone('full')];
+    expect(linked.logs).toBe(0);
+    expect(full.logs).toBeGreaterThan(0);
+    expect(linked.ms).toBeLessThan(1_000);
+  });
 });
 
 describe('the id of a clone', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../../../src/base/errors.ts';
 import { Secret } from '../../../src/base/secret.ts';
-import type { Action, ActionContext } from '../../../src/kinds/action.ts';
+import type { VmAction, VmContext } from '../../../src/kinds/vm/actions/context.ts';
 import { removeSeeds, type SeedInput, sendSeed, type UnseedInput } from '../../../src/kinds/vm/actions/disks/seed.ts';
 import type { SeedFields } from '../../../src/kinds/vm/seed/fields.ts';
 import { Bench, CLONE, desiredEntries, PASSWORD, WEB } from './bench.ts';
@@ -27,14 +27,14 @@ const FAULTS = ['cut-before', 'cut-after', 'proxy-timeout', 'unreachable'] as co
 async function step<Input>(
   bench: Bench,
   name: string,
-  action: Action<Input>,
+  action: VmAction<Input>,
   input: Input,
   userData = FIRST,
 ): Promise<void> {
   const record = bench.records.get(WEB);
   if (!record) throw new Error('there is no VM yet');
   record.open = { action: name, intent: undefined, upid: undefined };
-  const context: ActionContext = {
+  const context: VmContext = {
     ...bench.context(),
     secret: (key) => new Secret(key === 'cloud_init.user_data' ? userData : PASSWORD),
   };

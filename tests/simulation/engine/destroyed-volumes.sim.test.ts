@@ -112,3 +112,45 @@ describe('a plan says what it will not change', () => {
     expect(change?.inherited.join()).toMatch(/scsi0: .* on nfs/);
   });
 });
+
+describe('the space of the volumes that a plan destroys', () => {
+  const TIB = 1024 ** 4;
+  const large = (count: number, order = 'destroy_first') => `version: 1
+stack: lab
+vms:
+  data:
+    count: ${count}
+    name: "data-\${number}"
+    vmids: 420-429
+    node: pve1
+    guest: plain
+    power: stopped
+    disks: { scsi0: { storage: nfs, size: 2TiB } }
+    nics: { net0: { bridge: vmbr0 } }
+    update: { order: ${order} }
+`;
+
+  async function full(order?: string): Promise<Scene> {
+    const scene = new Scene();
+    // One after the other: the files are sparse, but two of them exceed what is free.
+    for (const count of [1, 2]) expect(failuresOf(await scene.apply(large(count, order)))).toEqual([]);
+    return scene;
+  }
+
+  it('goes to the VM in its place: a storage that is nearly full does not refuse the replacement', async () => {
+    const scene = await full();
+    const replaced = await scene.plan(large(2), { replace: ['vm.data'] });
+    expect(failuresOf(replaced)).toEqual([]);
+    // Nothing is taken and nothing is left over.
+    expect(replaced.kind === 'ended' && (replaced.plan.room ?? [])).toEqual([]);
+    const grown = await scene.plan(large(2).replace('2TiB', '3TiB'), { replace: ['vm.data'] });
+    const [storage] = grown.kind === 'ended' ? (grown.plan.room?.[0]?.storages ?? []) : [];
+    expect(storage && storage.freeBytes - storage.freeAfterBytes).toBe(2 * TIB);
+  });
+
+  it('is not there yet for a VM that is created beside the old one', async () => {
+    const scene = await full('create_first');
+    const end = await scene.plan(large(2, 'create_first'), { replace: ['vm.data'] });
+    expect(failuresOf(end).join()).toContain('This plan needs 4TiB on "nfs" of pve1');
+  });
+});

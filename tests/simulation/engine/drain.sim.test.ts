@@ -212,6 +212,7 @@ vms:
   it('is a local disk under HA, because the HA manager does not copy it', async () => {
     const text = await refusal('ha: { state: started }');
     expect(text).toContain('the HA manager does not copy local disks while a VM runs: scsi0 on "local-lvm".');
+    expect(text).toContain('add --allow-restart');
     expect(text).toContain('ha: false');
   });
 

@@ -202,6 +202,26 @@ describe('hooks', () => {
     expect(scene.tasks('qmshutdown')).toHaveLength(3);
   });
 
+  it('run around a rollback, unless they are switched off, and the same rollback takes the decision about an unknown end', async () => {
+    const { scene, mostDown } = await watched();
+    expect(failuresOf(await scene.snapshots(BEFORE, { kind: 'create', name: 'one', memory: false }))).toEqual([]);
+    const ROLLBACK = { kind: 'rollback', name: 'one', start: true } as const;
+    expect(failuresOf(await scene.snapshots(BEFORE, ROLLBACK, { hooks: { off: true } }))).toEqual([]);
+    expect(scene.programs).toEqual([]);
+    expect(failuresOf(await scene.snapshots(BEFORE, ROLLBACK))).toEqual([]);
+    expect(ranIn(scene)).toEqual(inOrder);
+    scene.programs.length = 0;
+    const points = [...scene.points];
+    scene.killAt = points.findIndex((point) => point.startsWith('during drain web-2')) + 1;
+    expect(await scene.snapshots(BEFORE, ROLLBACK)).toMatchObject({ kind: 'killed' });
+    await scene.clock.advance(60_000);
+    expect(codesOf(await scene.snapshots(BEFORE, ROLLBACK))).toEqual(['HOOK_UNKNOWN']);
+    expect(failuresOf(await scene.snapshots(BEFORE, ROLLBACK, { hooks: { done: ['vm.web[2]'] } }))).toEqual([]);
+    expect(ranIn(scene).filter((command) => command.startsWith('drain web-2'))).toEqual(['drain web-2 412']);
+    expect(ranIn(scene).at(-1)).toBe('uncordon web-3');
+    expect(mostDown()).toBe(1);
+  });
+
   it('are recorded with their output, escaped and without secrets', async () => {
     const { scene } = await watched();
     failing(scene, 'drain web-1');
@@ -234,7 +254,7 @@ describe('a killed run with hooks', () => {
     await scene.clock.advance(60_000);
     const refused = await scene.apply(AFTER);
     expect(codesOf(refused)).toEqual(['HOOK_UNKNOWN']);
-    expect(failuresOf(refused).join('\n')).toContain("proxwright apply --hook-again 'vm.web[2]'");
+    expect(failuresOf(refused).join('\n')).toContain("repeat the command with --hook-again 'vm.web[2]'");
     expect(scene.writes()).toEqual([]);
     expect(failuresOf(await scene.apply(AFTER, { hooks: { done: ['vm.web[2]'] } }))).toEqual([]);
     expect(ranIn(scene)).toEqual(inOrder);

@@ -1,6 +1,7 @@
 /** `keep: true`: nothing destroys such a disk unless the user names its VM. */
 import { describe, expect, it } from 'vitest';
 import type { PlanOptions } from '../../../src/engine/session.ts';
+import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { beforehand, codesOf, complaintsAfter, failuresOf } from './support/invariants.ts';
 import { volumesOf } from './support/picture.ts';
 import { type RunEnd, Scene } from './support/scene.ts';
@@ -31,6 +32,7 @@ async function made(text = stack()): Promise<Scene> {
   return scene;
 }
 
+const TOKEN = 'root@pam!admin=00000000-0000-4000-8000-000000000001';
 const CONTENT = 12_345_678;
 
 /** Gives the kept volume a content, and says which slots of which VMs have it. */
@@ -70,6 +72,35 @@ describe('a kept disk', () => {
     expect(codesOf(await scene.destroy(stack(), { destroyData: ['app'] }))).toEqual(['DATA_KEPT']);
     expect(failuresOf(await scene.apply(unmarked))).toEqual([]);
     expect(failuresOf(await scene.destroy(unmarked))).toEqual([]);
+    expect(kept(scene)).toBe(0);
+  });
+
+  it.each([
+    ['as an unused volume', undefined],
+    ['on a slot that the file does not have', 'scsi5'],
+  ])('is found %s if another client detached it, and nothing destroys it', async (_, slot) => {
+    const scene = await made();
+    const { clock, simulator } = scene;
+    const { config } = createPve({ transport: simulator.transport(), credentials: parseToken(TOKEN), clock })
+      .node('pve1')
+      .vm(420);
+    await clock.run(async () => {
+      await config.put({ delete: 'scsi1' });
+      const unused = (await config.get()).values.get('unused0') ?? '';
+      if (slot !== undefined) await config.put({ [slot]: unused });
+    });
+    const place = slot ?? 'unused0';
+    for (const end of [
+      await scene.destroy(stack()),
+      await scene.apply(WITHOUT_WEB, { allowDelete: true }),
+      await scene.apply(stack(), { replace: ['vm.web'] }),
+    ]) {
+      expect(codesOf(end)).toEqual(['DATA_KEPT']);
+      expect(detailOf(end)).toContain(`Another client detached scsi1 of "web"`);
+      expect(detailOf(end)).toMatch(new RegExp(`would destroy .*${place} \\(.*local-lvm:vm-420-disk-\\d+\\)`));
+    }
+    expect(kept(scene)).toBe(1);
+    expect(failuresOf(await scene.destroy(stack(), { destroyData: ['web'] }))).toEqual([]);
     expect(kept(scene)).toBe(0);
   });
 

@@ -131,4 +131,19 @@ describe('an ID of the file that a guest has', () => {
       expect.arrayContaining([['VMID_TAKEN', 'Choose another id.']]),
     );
   });
+
+  it('is not answered with an import where another stack owns that guest, and names the stack', async () => {
+    const scene = new Scene();
+    const text = stack('a: { name: a, vmid: 407 }');
+    await scene.apply(text.replace('stack: lab', 'stack: other'));
+    await scene.store.remove('state.json');
+    const end = await scene.plan(text);
+    expect(end.kind === 'refused' && end.problems.map(({ code, detail, hint }) => [code, detail, hint?.text])).toEqual([
+      [
+        'VMID_TAKEN',
+        'Id 407 belongs to "a" on pve1. Its notes say that it is vm.a of the stack "other".',
+        'Choose another id.',
+      ],
+    ]);
+  });
 });

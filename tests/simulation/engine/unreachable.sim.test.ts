@@ -120,8 +120,36 @@ describe.each<Trouble>(['refuses connections', 'stays silent'])('a server that %
 });
 
 it('does not wait for a server that was never reached', async () => {
-  const { line, scene } = sceneWith('refuses connections');
+  const { line, scene, startedAt } = sceneWith('refuses connections');
   line.lostAt = 0;
   expect(await scene.apply(FOUR)).toMatchObject({ kind: 'failed', problem: { code: 'UNREACHABLE' } });
-  expect(scene.clock.ticks()).toBeLessThan(10_000);
+  expect(scene.clock.ticks() - startedAt).toBeLessThan(10_000);
+});
+
+describe('a plan, which waits for one answer at a time', () => {
+  it.each([
+    ['never answered', 0],
+    ['answered some requests', 3],
+  ])('says within seconds that a server is silent which %s, and when it gives up', async (_, answers) => {
+    const { line, scene } = sceneWith('stays silent');
+    const said: number[] = [];
+    const push = scene.logs.push.bind(scene.logs);
+    scene.logs.push = (...lines) => {
+      if (lines.some((each) => each.includes('has not answered since'))) said.push(scene.clock.ticks() - line.lostAt);
+      return push(...lines);
+    };
+    let requests = 0;
+    if (answers === 0) line.lostAt = scene.clock.ticks();
+    scene.onRequest = () => {
+      if (++requests === answers) line.lostAt = scene.clock.ticks() + 1;
+    };
+    const end = await scene.plan(FOUR);
+    expect(codesOf(end).concat(end.kind)).toContain('failed');
+    expect(said).toHaveLength(1);
+    expect(said[0]).toBeLessThanOrEqual(6_000);
+    expect(saidAbout(scene)[0]).toMatch(
+      /^warn .* has not answered since \S+Z\. Giving up at \S+Z, if no answer comes\./,
+    );
+    expect(scene.clock.ticks() - line.lostAt).toBeLessThan(2 * MINUTE_MS);
+  });
 });

@@ -83,7 +83,9 @@ describe('a VM that was shut down outside', () => {
     const verified = await verify();
     expect(verified.code).toBe(1);
     expect(verified.said).toContain('Switched outside Proxwright: vm.web[2] is stopped.');
-    expect((await plan()).out).toContain('it is stopped, changed outside Proxwright');
+    const planned = (await plan()).out;
+    expect(planned).toContain('it is stopped, changed outside Proxwright');
+    expect(planned).toContain('Its settings match the file.');
     await bench.outside.tasks.wait(await vm(402).status.start());
     expect((await verify()).code).toBe(0);
     expect((await drift()).code).toBe(0);

@@ -100,12 +100,8 @@ export class FileBench extends MortalBench {
       runId: 'run-1',
       stack: 'lab',
       ids: new IdReservations(),
-      observed: { last: undefined },
       timeouts: this.timeouts,
       secret: () => undefined,
-      recorded: () => undefined,
-      recordedOf: () => undefined,
-      beside: () => this.context(),
       intend: (intent) =>
         this.journal(() => {
           this.open = { action: this.open?.action ?? '', intent: JSON.parse(JSON.stringify(intent)), upid: undefined };
@@ -114,7 +110,6 @@ export class FileBench extends MortalBench {
         this.journal(() => {
           if (this.open) this.open = { ...this.open, upid };
         }),
-      learn: async () => {},
       deleting: (work) => work(),
       whileBusy: (subject, work) =>
         retryWhileBusy(DEFAULT_RETRY, { clock: this.clock, random: random.fork('retry'), log, subject }, work),
@@ -128,8 +123,7 @@ export class FileBench extends MortalBench {
           else this.files.set(key, JSON.parse(JSON.stringify(file)) as FileRecord);
         }),
       imageSource: () => this.source,
-      forget: async () => {},
-      moveRecord: async () => {},
+      remark: async () => {},
       warn: async () => {},
       ports: { isOpen: async () => true },
       signs: new GuestSigns(this.pve, this.clock),

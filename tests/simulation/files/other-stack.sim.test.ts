@@ -1,6 +1,6 @@
-/** A run is killed around its request, and another stack downloads the same file meanwhile: the file belongs to that stack. */
+/** A run is killed around its request, and another stack brings the same file meanwhile: the file belongs to that stack. */
 import { describe, expect, it } from 'vitest';
-import { FileBench, IMAGE, KEY, PLACE, SHA256, TOKEN, URL_OF_IMAGE } from './bench.ts';
+import { BYTES, bytesSource, FileBench, IMAGE, KEY, PLACE, SHA256, TOKEN, URL_OF_IMAGE } from './bench.ts';
 
 const PLAIN = { ...PLACE, url: URL_OF_IMAGE };
 const CHECKED = { ...PLAIN, sha256: SHA256 };
@@ -17,7 +17,7 @@ async function killedBeforeRequest(input: typeof PLAIN): Promise<FileBench> {
 }
 
 async function fetchedByOther(bench: FileBench, afterMs: number): Promise<void> {
-  await bench.clock.advance(afterMs);
+  await bench.clock.sleep(afterMs);
   const pve = bench.connect(TOKEN);
   const upid = await pve
     .node('pve1')
@@ -70,5 +70,66 @@ describe('a file that another stack fetched while ours was dead', () => {
       await bench.run('image.remove', PLACE);
       expect(bench.volume()).toBeUndefined();
     }
+  });
+});
+
+const SEND = { ...PLACE, origin: { kind: 'file', path: 'noble.qcow2' } } as const;
+
+async function uploadedByOther(bench: FileBench, afterMs: number): Promise<void> {
+  await bench.clock.sleep(afterMs);
+  const bytes = await bytesSource().prepare({});
+  const pve = bench.connect(TOKEN);
+  const storage = pve.node('pve1').storage('local');
+  await pve.tasks.wait(await storage.upload({ content: 'import', filename: PLACE.file, bytes }));
+}
+
+const WAYS = [
+  ['downloaded', 'download', fetchedByOther, (bench: FileBench) => bench.step('image.fetch', PLAIN)],
+  ['uploaded', 'imgcopy', uploadedByOther, (bench: FileBench) => bench.step('image.send', SEND)],
+] as const;
+
+describe.each(WAYS)('a file that another stack %s after our run was killed', (_, task, byOther, ours) => {
+  it.each([
+    ['the next apply', async (bench: FileBench) => await bench.clock.run(() => ours(bench))],
+    ['a destroy', async () => {}],
+  ])('outlives our stack, wherever the run was killed before it had a task, with %s in between', async (_, next) => {
+    let kills = 0;
+    for (let point = 1; ; point++) {
+      const bench = new FileBench();
+      bench.killAt = point;
+      if (!(await bench.mortally(() => ours(bench)))) break;
+      if (bench.tasks(task).length > 0) continue;
+      kills++;
+      await bench.clock.run(async () => {
+        await byOther(bench, 60_000);
+        await bench.takeUp();
+      });
+      await next(bench);
+      const recorded = bench.files.get(KEY);
+      expect(recorded?.foreign ?? recorded === undefined, `killed at ${point}`).toBe(true);
+      if (recorded) await bench.run('image.remove', PLACE);
+      expect(bench.volume(), `killed at ${point}`).toBeDefined();
+    }
+    expect(kills).toBeGreaterThan(3);
+  });
+});
+
+describe('a file that we uploaded', () => {
+  it('is ours if a run of ours lost the answer, also when its task has ended by then', async () => {
+    let kills = 0;
+    for (let point = 1; ; point++) {
+      const bench = new FileBench();
+      bench.killAt = point;
+      if (!(await bench.mortally(() => bench.step('image.send', SEND)))) break;
+      if (bench.open?.intent === undefined || bench.tasks('imgcopy').length === 0) continue;
+      kills++;
+      await bench.clock.advance(3_600_000);
+      await bench.clock.run(() => bench.takeUp());
+      expect(bench.files.get(KEY), `killed at ${point}`).toMatchObject({ sizeBytes: BYTES.byteLength });
+      expect(bench.files.get(KEY)).not.toHaveProperty('foreign');
+      await bench.run('image.remove', PLACE);
+      expect(bench.volume()).toBeUndefined();
+    }
+    expect(kills).toBeGreaterThan(0);
   });
 });

@@ -17,7 +17,7 @@ import type { ExecuteResult } from '../../../../src/engine/execute.ts';
 import { type AskedPlan, type DestroyInput, relocationPlan, snapshotPlan } from '../../../../src/engine/plan.ts';
 import type { Activity, RunListener } from '../../../../src/engine/run-memory.ts';
 import { type PlanOptions, Session } from '../../../../src/engine/session.ts';
-import type { Plan } from '../../../../src/kinds/change.ts';
+import type { HookChoice, Plan } from '../../../../src/kinds/change.ts';
 import type { ImageSources } from '../../../../src/kinds/image/steps.ts';
 import type { RelocateOptions, SnapshotRequest } from '../../../../src/kinds/kind.ts';
 import type { StackState } from '../../../../src/kinds/recorded.ts';
@@ -225,8 +225,12 @@ export class Scene {
   }
 
   /** Takes or deletes snapshots, or goes back to them. */
-  snapshots(text: string | ResolvedStack, request: SnapshotRequest, only: readonly string[] = []): Promise<RunEnd> {
-    return this.#asked(text, `snapshot ${request.kind}`, snapshotPlan({ request, only }));
+  snapshots(
+    text: string | ResolvedStack,
+    request: SnapshotRequest,
+    { only = [], hooks = {} }: { readonly only?: readonly string[]; readonly hooks?: HookChoice } = {},
+  ): Promise<RunEnd> {
+    return this.#asked(text, `snapshot ${request.kind}`, snapshotPlan({ request, only, hooks }));
   }
 
   #asked(text: string | ResolvedStack, command: string, asked: AskedPlan): Promise<RunEnd> {

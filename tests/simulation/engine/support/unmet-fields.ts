@@ -1,7 +1,7 @@
 /** What a stack wants of a VM, held against an answer of `…/pending`: every field, and the plainest ones word by word. */
 import { type Address, kindOf } from '../../../../src/base/address.ts';
 import type { ResolvedSecret } from '../../../../src/base/secret.ts';
-import { machinesOf, type ResolvedStack, type ResolvedVm } from '../../../../src/kinds/stack.ts';
+import { machinesOf, type ResolvedStack } from '../../../../src/kinds/stack.ts';
 import { desiredConfig } from '../../../../src/kinds/vm/config/desired-config.ts';
 import { propertyOf } from '../../../../src/kinds/vm/config/parts.ts';
 import { actualOf, unsatisfied } from '../../../../src/kinds/vm/diff/merge.ts';
@@ -9,6 +9,7 @@ import { effectiveValues, observedOf } from '../../../../src/kinds/vm/observed.t
 import { printOwnership } from '../../../../src/kinds/vm/ownership.ts';
 import { ipsOfSeed } from '../../../../src/kinds/vm/seed/addresses.ts';
 import { seedPlace } from '../../../../src/kinds/vm/seed/seed-place.ts';
+import type { ResolvedVm } from '../../../../src/kinds/vm/stack.ts';
 import type { PendingEntry } from '../../../../src/pve/index.ts';
 import type { Unmet } from './wire-violations.ts';
 
