@@ -118,14 +118,16 @@ const ALWAYS_LOADED = new Set(['buffer', 'events', 'fs', 'module', 'path', 'proc
  * Node loads its other modules when they are asked for, and some of them (crypto, child_process) take as long as a tenth of a bare
  * start. So each is asked for when it is first used, and not at the top of a chunk. The names are those that the bundler makes up.
  */
-function builtinsWhenUsed(code: string): string {
-  return [...code.matchAll(/^var (import_node_\w+) = require\("node:([\w/]+)"\);$/gm)].reduce(
+export function builtinsWhenUsed(code: string): string {
+  // In a module that runs late, the bundler declares the name with others and sets it inside.
+  return [...code.matchAll(/^(?:var | +)(import_node_\w+) = require\("node:([\w/]+)"\);$/gm)].reduce(
     (text, [line, name = '', module = '']) => {
       const withoutLine = text.replace(line, '');
-      const isOnlyMember = !new RegExp(`\\b${name}\\b(?!\\.)`).test(withoutLine);
+      const withoutNames = withoutLine.replace(/^var (?:\w+, )*\w+;$/gm, '');
+      const isOnlyMember = !new RegExp(`\\b${name}\\b(?!\\.)`).test(withoutNames);
       if (ALWAYS_LOADED.has(module) || !isOnlyMember) return text;
-      const loaded = `var ${name}_loaded, ${name} = () => ${name}_loaded ??= require("node:${module}");`;
-      return text.replace(new RegExp(`\\b${name}\\.`, 'g'), `(${name}()).`).replace(line, loaded);
+      const loaded = `var ${name}_loaded; function ${name}() { return ${name}_loaded ??= require("node:${module}"); }`;
+      return `${withoutLine.replace(new RegExp(`\\b${name}\\.`, 'g'), `(${name}()).`)}\n${loaded}`;
     },
     code,
   );

@@ -25,7 +25,8 @@ export async function providerPages(
     ['resources', 'Resource', provider.resources],
     ['data-sources', 'Data Source', provider.dataSources],
   ] as const) {
-    for (const [type, { schema }] of all) {
+    for (const [type, load] of all) {
+      const { schema } = await load();
       const short = type.replace(/^proxwright_/, '');
       const [usage, blocks, shell] = await Promise.all(
         [`${short}.tf`, `${short}-import.tf`, `${short}-import.sh`].map((name) => example(`${folder}/${name}`)),

@@ -1,21 +1,23 @@
 /**
  * One file that Node runs as a provider, everything inside. CommonJS, because Node starts it a little sooner than a module.
- * What is imported with `import()` is a part of its own, kept as text and compiled only when it is asked for: parsing a
- * megabyte of code takes longer than all the rest of a handshake.
+ * The bulk of it is in parts, kept as text and compiled only when they are asked for: parsing a megabyte of code takes longer
+ * than all the rest of a handshake. Inside a part, what is imported with `import()` runs only when it is asked for.
  */
 import { createHash } from 'node:crypto';
 import { chmod } from 'node:fs/promises';
 import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { deflateRawSync } from 'node:zlib';
-import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin, transform } from 'esbuild';
 import type { Part } from '../../src/provider/host/parts.ts';
-import { inAscii, onlyUsedZod, ROOT, uncompiledZod } from '../bundle/bundle.ts';
+import { builtinsWhenUsed, inAscii, onlyUsedZod, ROOT, uncompiledZod } from '../bundle/bundle.ts';
 import { schemaAnswer } from './known-schema.ts';
 
 const sourceFile = (name: string) => fileURLToPath(new URL(`../../src/provider/${name}`, import.meta.url));
 const PROVIDER_ENTRY = sourceFile('main.ts');
 const PART_LOADER = sourceFile('host/parts.ts');
+/** Every other `import()` leads into the part that it is in: what it names runs when it is first asked for. */
+const PARTS = /[\\/](after-handshake|whole-provider)\.ts$/;
 
 const COMMON = {
   bundle: true,
@@ -59,6 +61,7 @@ function compiledOnDemand(parts?: Map<string, Part>): Plugin {
       outer.onResolve({ filter: /^\./ }, async ({ kind, path, resolveDir }) => {
         if (kind !== 'dynamic-import') return undefined;
         const resolved = await outer.resolve(path, { kind: 'import-statement', resolveDir });
+        if (!PARTS.test(resolved.path)) return undefined;
         // The bundle names the file. Its place on this machine would give other bytes elsewhere.
         const file = relative(ROOT, resolved.path).replaceAll('\\', '/');
         return { path: file, namespace: 'compiled-on-demand', errors: resolved.errors };
@@ -67,8 +70,10 @@ function compiledOnDemand(parts?: Map<string, Part>): Plugin {
         const filename = basename(path).replace(/\.ts$/, '.cjs');
         const all = parts ?? new Map<string, Part>();
         const plugins = [compiledOnDemand(all), schemaInside, onlyUsedZod, uncompiledZod];
-        const { outputFiles } = await build({ ...COMMON, entryPoints: [join(ROOT, path)], write: false, plugins });
-        const text = inAscii(outputFiles[0]?.text ?? '');
+        const readable = { minifyWhitespace: false, minifySyntax: false };
+        const entryPoints = [join(ROOT, path)];
+        const { outputFiles } = await build({ ...COMMON, ...readable, entryPoints, write: false, plugins });
+        const text = inAscii(await shortened(builtinsWhenUsed(outputFiles[0]?.text ?? '')));
         const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
         all.set(filename, { filename, hash, packed: packed(text) });
         const name = JSON.stringify(filename);
@@ -81,6 +86,11 @@ function compiledOnDemand(parts?: Map<string, Part>): Plugin {
       });
     },
   };
+}
+
+async function shortened(code: string): Promise<string> {
+  const { target, platform, minifyWhitespace, minifySyntax, legalComments } = COMMON;
+  return (await transform(code, { target, platform, minifyWhitespace, minifySyntax, legalComments })).code;
 }
 
 const schemaInside: Plugin = {
