@@ -18,6 +18,7 @@ import { type RuleBook, ruleBook } from './book.ts';
 import { conflictsOf } from './conflicts.ts';
 import {
   fewestMembers,
+  hasMembers,
   isOurRule,
   type KeepRuleInput,
   type LeaveRuleInput,
@@ -54,7 +55,7 @@ async function keepOnce(context: RuleContext, { rule: name, sense, members }: Ke
   const others = (observed?.resources ?? []).filter((sid) => !own.includes(sid) && managed.has(sid));
   const resources = [...own, ...others].sort();
   if (resources.length < fewestMembers(sense)) return 'done';
-  const isSame = observed !== undefined && saysThe(sense, observed) && observed.resources.join() === resources.join();
+  const isSame = observed !== undefined && saysThe(sense, observed) && hasMembers(observed, resources);
   if (observed && isSame && observed.disable !== true) return 'done';
   const params =
     sense.type === 'node-affinity'

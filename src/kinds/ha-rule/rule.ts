@@ -116,3 +116,8 @@ export function saysThe(sense: RuleSense, { type, affinity, nodes = [], strict }
   if (sense.type === 'resource-affinity') return affinity === 'negative';
   return strict === true && [...nodes].sort().join() === [...sense.nodes].sort().join();
 }
+
+/** The server lists members in the order in which they came under HA. */
+export function hasMembers({ resources }: HaRule, members: readonly string[]): boolean {
+  return [...resources].sort().join() === [...members].sort().join();
+}

@@ -45,6 +45,18 @@ describe('HA groups on 8', () => {
     expect(groupsIn(made.world)).toEqual([]);
   });
 
+  it('are kept whatever the order in which the server lists their members', async () => {
+    const made = await applied();
+    const { ha } = made.world;
+    const reversed = [...ha.resources].reverse();
+    ha.resources.clear();
+    for (const [sid, options] of reversed) ha.resources.set(sid, options);
+    const wider = haStack({ count: 2, nodes: '[pve1, pve2, pve3]', placement });
+    expect(failuresOf(await made.apply(wider))).toEqual([]);
+    expect(groupsIn(made.world)).toEqual(['control-nodes on pve1,pve2,pve3 restricted: vm:501 vm:502']);
+    expect(stepsOf(await made.plan(wider))).toEqual([]);
+  });
+
   it('are restored after another client changed them', async () => {
     const made = await applied();
     for (const options of made.world.ha.groups.values()) options.set('nodes', 'pve5');
