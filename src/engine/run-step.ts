@@ -1,6 +1,6 @@
 /** Runs one step: builds the context of its action, and records its start and its end. */
 import type { Address } from '../base/address.ts';
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Ticks } from '../base/clock.ts';
 import { type Diagnostic, factsOf } from '../base/diagnostics.ts';
 import { invariant, isCanceled, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import type { Limiter } from '../base/limiter.ts';
@@ -31,6 +31,7 @@ export interface RunDeps {
   readonly stackName: string;
   readonly rollout: Rollout;
   readonly memory: RunMemory;
+  readonly lockedTicks: Ticks;
   readonly ids: IdReservations;
   readonly ports: PortProbe;
   /** Undefined if nothing is uploaded from here. */
@@ -122,6 +123,7 @@ export function stepContext(
     stack: run.stackName,
     lineage: memory.state.lineage,
     runId: memory.runId,
+    lockedTicks: run.lockedTicks,
     ids: run.ids,
     observed: own.observed,
     ports: run.ports,

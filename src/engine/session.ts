@@ -105,6 +105,7 @@ export class Session {
       stackName: input.stack.name,
       rollout: input.stack.rollout,
       memory,
+      lockedTicks: input.clock.ticks(),
       ids: input.ids ?? new IdReservations(),
       ports: input.ports,
       sources: input.sources,

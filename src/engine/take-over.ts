@@ -94,6 +94,7 @@ async function runAlone(
     stackName: stack.name,
     rollout: stack.rollout,
     memory,
+    lockedTicks: clock.ticks(),
     ids: new IdReservations(),
     ports: { isOpen: async () => false },
     secret: () => undefined,

@@ -3,7 +3,7 @@
  * `intend`, `attach` and `learn`, which return only after it is on disk.
  */
 import type { Address } from '../base/address.ts';
-import type { Clock } from '../base/clock.ts';
+import type { Clock, Ticks } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import type { ProxwrightError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -43,6 +43,8 @@ export interface ActionContext {
   readonly lineage?: string | undefined;
   /** Of the run that acts. */
   readonly runId: string;
+  /** When the run took the lock. Earlier runs have sent nothing since. */
+  readonly lockedTicks: Ticks;
   /** Ids that the VMs of this run have taken or reserved. */
   readonly ids: IdReservations;
   /** The secret value of a configuration key; plans hold only its digest. */

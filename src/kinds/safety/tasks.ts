@@ -1,5 +1,4 @@
 /** Starts tasks and follows them to their end, so that an interrupted run can resume and no task is started twice. */
-import type { Instant } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';
 import { printDuration, upTo } from '../../base/values/units.ts';
 import { isOutcomeUnknown, parseUpid, type TaskResult, type Upid } from '../../pve/index.ts';
@@ -128,11 +127,12 @@ export async function follow(context: ActionContext, upid: Upid, options: Follow
 export const ON_ITS_WAY_MS = 30_000;
 
 /**
- * How long a request of an earlier run may still arrive. Its time comes from the wall clock, which may have been set
- * since: a request from the future counts as sent now.
+ * How long a request of an earlier run may still arrive. It counts from the moment this run took the lock, when the earlier
+ * one could send nothing any more. The times in its journal do not tell: the time of day may have been set since, and a
+ * request may leave minutes after its intent, once the server can be reached.
  */
-export function onItsWayMs({ clock }: Pick<ActionContext, 'clock'>, sentAt: Instant): number {
-  return Math.min(ON_ITS_WAY_MS, Math.max(0, sentAt + ON_ITS_WAY_MS - clock.now()));
+export function onItsWayMs({ clock, lockedTicks }: Pick<ActionContext, 'clock' | 'lockedTicks'>): number {
+  return Math.max(0, lockedTicks + ON_ITS_WAY_MS - clock.ticks());
 }
 
 interface TaskFilter {

@@ -43,6 +43,7 @@ export class Bench extends MortalBench {
   readonly logs: LogLine[] = [];
   readonly records = new Map<Address, Record>();
   ids = new IdReservations();
+  lockedTicks = 0;
   retry: RetryPolicy = DEFAULT_RETRY;
   timeouts: ActionTimeouts = {
     cloneMs: 1_800_000,
@@ -88,6 +89,7 @@ export class Bench extends MortalBench {
       address,
       runId: 'run-1',
       stack: 'lab',
+      lockedTicks: this.lockedTicks,
       ids: this.ids,
       observed,
       timeouts: this.timeouts,
@@ -156,6 +158,7 @@ export class Bench extends MortalBench {
   revive(): void {
     this.abort = new AbortController();
     this.#observed.clear();
+    this.lockedTicks = this.clock.ticks();
     this.pve = this.#connect();
     this.ids = new IdReservations();
   }

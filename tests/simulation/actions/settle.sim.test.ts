@@ -1,5 +1,6 @@
 /** What a run finds out about a step that an earlier run began and did not end. */
 import { describe, expect, it } from 'vitest';
+import type { OpenAct } from '../../../src/kinds/action.ts';
 import { Bench, CLONE, WEB } from './bench.ts';
 
 describe('settling an open step', () => {
@@ -22,18 +23,36 @@ describe('settling an open step', () => {
     expect(bench.records.get(WEB)?.recorded).toBeUndefined();
   });
 
-  it.each([-3_600_000, 3_600_000])('waits 30 seconds at most, although the clock was set by %i ms', async (jumpMs) => {
-    const bench = new Bench();
-    bench.killAt = 3;
-    await bench.mortally(() => bench.step('vm.clone', CLONE));
-    const record = bench.records.get(WEB);
-    const open = record?.open;
-    // As if the run had been killed before the clock was set.
-    if (record && open)
-      record.open = { ...open, intent: { ...(open.intent as object), sentAt: bench.clock.now() - jumpMs } };
-    const before = bench.clock.now();
-    expect(await bench.clock.run(() => bench.takeUp())).toBe('nothing');
-    expect(bench.clock.now() - before).toBeLessThan(31_000);
+  describe.each([-3_600_000, 3_600_000])('where the clock was set by %i ms since the run was killed', (jumpMs) => {
+    it('waits for a clone for the 30 seconds in which it can arrive, and no longer', async () => {
+      const bench = new Bench();
+      bench.killAt = 3;
+      await bench.mortally(() => bench.step('vm.clone', CLONE));
+      const record = bench.records.get(WEB);
+      if (record?.open) record.open = sentBefore(bench, record.open, jumpMs);
+      const before = bench.clock.ticks();
+      expect(await bench.clock.run(() => bench.takeUp())).toBe('nothing');
+      const waitedMs = bench.clock.ticks() - before;
+      expect(waitedMs).toBeGreaterThanOrEqual(30_000);
+      expect(waitedMs).toBeLessThan(31_000);
+    });
+
+    it('sees a DELETE that arrives after 29 seconds, before anything else can have the id', async () => {
+      const bench = new Bench();
+      await bench.run('vm.clone', CLONE);
+      const record = bench.records.get(WEB);
+      const open = { action: 'vm.destroy', intent: { vmid: 101, node: 'pve1', destroy: true }, upid: undefined };
+      if (record) record.open = sentBefore(bench, open, jumpMs);
+      const late = bench.connect();
+      const [outcome] = await bench.clock.run(() =>
+        Promise.all([
+          bench.takeUp(),
+          bench.clock.sleep(29_000).then(() => late.node('pve1').vm(101).destroy({ purge: true })),
+        ]),
+      );
+      expect(outcome).toBe('gone');
+      expect(record?.recorded).toBeUndefined();
+    });
   });
 
   it('does not take a stranger for ours who got the id meanwhile', async () => {
@@ -62,3 +81,8 @@ describe('settling an open step', () => {
     ]);
   });
 });
+
+/** As a run that was killed right now would have recorded it, before the clock was set by `jumpMs`. */
+function sentBefore(bench: Bench, open: OpenAct, jumpMs: number): OpenAct {
+  return { ...open, intent: { ...(open.intent as object), sentAt: bench.clock.now() - jumpMs } };
+}

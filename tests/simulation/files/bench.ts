@@ -70,6 +70,7 @@ export class FileBench extends MortalBench {
   readonly progress: [string, number | undefined][] = [];
   files = new Map<string, FileRecord>();
   open: OpenAct | undefined;
+  lockedTicks = 0;
   source: ImageSource = bytesSource();
   timeouts: FileContext['timeouts'];
 
@@ -99,6 +100,7 @@ export class FileBench extends MortalBench {
       address: IMAGE,
       runId: 'run-1',
       stack: 'lab',
+      lockedTicks: this.lockedTicks,
       ids: new IdReservations(),
       timeouts: this.timeouts,
       secret: () => undefined,
@@ -149,6 +151,7 @@ export class FileBench extends MortalBench {
 
   /** What the next run does first, in a new process. */
   async takeUp(): Promise<string> {
+    this.lockedTicks = this.clock.ticks();
     this.pve = this.connect();
     if (!this.open) return 'nothing open';
     const { outcome } = await settleFile(this.context(), this.open);

@@ -56,7 +56,7 @@ async function settleTransfers(context: FileContext, step: OpenAct, intent: Inte
       ? importsTo(context, intent, intent.wholeAt)
       : downloadsTo(context, intent, intent.sentAt);
   let transfers = await list();
-  const waitMs = onItsWayMs(context, intent.wholeAt ?? intent.sentAt);
+  const waitMs = onItsWayMs(context);
   // A download or removal shows only when it ends; until then the request may not have been executed.
   const isBegun = transfers.some(({ isOurs }) => isOurs);
   const isDone = isBegun || ((await lookFor(context, intent)) !== undefined) !== intent.erase;

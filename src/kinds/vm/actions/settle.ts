@@ -3,7 +3,6 @@
  * the removal of files that a VM left behind, so calling it twice, or from two runs, does no harm.
  */
 
-import type { Instant } from '../../../base/clock.ts';
 import { hasCode, isCanceled, ProxwrightError } from '../../../base/errors.ts';
 import { upTo } from '../../../base/values/units.ts';
 import { isUpid, type Upid } from '../../../pve/index.ts';
@@ -21,7 +20,7 @@ import { settledOccupant } from './safety/occupant.ts';
 export async function settleMaking(context: VmContext, open: OpenAct): Promise<Settled> {
   return orLeftLocked(context, async () => {
     if (isUpid(open.upid)) await waitForEnd(context, open.upid);
-    return settleCreation(context, open.upid === undefined ? sentAtOf(open.intent) : undefined);
+    return settleCreation(context, open.upid === undefined && countsWhenever(open));
   });
 }
 
@@ -53,8 +52,7 @@ export async function settleHandOver(context: VmContext, open: OpenAct): Promise
     const { task, node } = (open.intent ?? {}) as { readonly task?: string; readonly node?: string }; // as the step wrote it
     if (open.upid !== undefined || task === undefined || node === undefined) return { outcome: 'ended' };
     const ended = () => waitForTasks(context, { node, id: task, type: 'qmmove' }, context.timeouts.cloneMs);
-    const sentAt = sentAtOf(open.intent);
-    const waitMs = (await ended()) > 0 || sentAt === undefined ? 0 : onItsWayMs(context, sentAt);
+    const waitMs = (await ended()) > 0 || !countsWhenever(open) ? 0 : onItsWayMs(context);
     if (waitMs > 0) {
       context.progress(upTo('waiting for a request of the earlier run that may still arrive', waitMs));
       await context.clock.sleep(waitMs, context.signal);
@@ -71,8 +69,8 @@ export async function settleHandOver(context: VmContext, open: OpenAct): Promise
 async function afterLastRequest(context: VmContext, open: OpenAct, timeoutMs: number): Promise<VmObserved | undefined> {
   const found = await waitForOwnTasks(context, timeoutMs);
   const vm = await lookIfThere(context);
-  const sentAt = open.upid === undefined && found === 0 ? sentAtOf(open.intent) : undefined;
-  const waitMs = vm && sentAt !== undefined ? onItsWayMs(context, sentAt) : 0;
+  const mayBeOnItsWay = vm && open.upid === undefined && found === 0 && countsWhenever(open);
+  const waitMs = mayBeOnItsWay ? onItsWayMs(context) : 0;
   if (waitMs === 0) return vm;
   context.progress(upTo('waiting for a request of the earlier run that may still arrive', waitMs));
   await context.clock.sleep(waitMs, context.signal);
@@ -100,7 +98,7 @@ async function nothingLeft(context: VmContext): Promise<Settled> {
  * For a VM that a run was creating, whether or not its step is still open: the record was written before the request
  * and holds everything needed.
  */
-export async function settleCreation(context: VmContext, sentAt?: Instant): Promise<Settled> {
+export async function settleCreation(context: VmContext, mayBeOnItsWay = false): Promise<Settled> {
   const recorded = context.recorded();
   if (recorded?.uuid !== undefined) {
     if (recorded.phase === 'creating') await context.learn({ phase: 'incomplete' });
@@ -110,7 +108,7 @@ export async function settleCreation(context: VmContext, sentAt?: Instant): Prom
   if (recorded?.nonce === undefined) return nothingLeft(context);
   const making = { node: recorded.node, vmid: recorded.vmid, nonce: recorded.nonce };
   let occupant = await settledOccupant(context, making);
-  const waitMs = sentAt === undefined ? 0 : onItsWayMs(context, sentAt);
+  const waitMs = mayBeOnItsWay ? onItsWayMs(context) : 0;
   if (occupant.kind === 'free' && waitMs > 0) {
     context.progress(upTo('waiting for a request of the earlier run that may still arrive', waitMs));
     await context.clock.sleep(waitMs, context.signal);
@@ -121,10 +119,9 @@ export async function settleCreation(context: VmContext, sentAt?: Instant): Prom
   return { outcome: 'made' };
 }
 
-/** From the intent of a request that Proxmox would carry out whenever it arrives. */
-function sentAtOf(intent: unknown): Instant | undefined {
-  const sentAt = typeof intent === 'object' && intent !== null && 'sentAt' in intent ? intent.sentAt : undefined;
-  return typeof sentAt === 'number' ? sentAt : undefined;
+/** Proxmox would carry out its request whenever it arrives: only the intents of such requests say when they were sent. */
+function countsWhenever({ intent }: OpenAct): boolean {
+  return typeof intent === 'object' && intent !== null && 'sentAt' in intent;
 }
 
 /** A request may have been sent before its task id reached the journal. Returns how many tasks there were. */

@@ -48,6 +48,7 @@ async function runMarkStep(deps: Deps, solo: SoloVm, observed: VmObserved, owner
     stackName: name,
     rollout,
     memory: new RunMemory(stateOf(deps, workOn(solo)), journal, { command: 'complete', who: 'terraform' }),
+    lockedTicks: clock.ticks(),
     ids,
     ports,
     secret: () => undefined,
