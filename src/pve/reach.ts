@@ -4,7 +4,7 @@
  * moment. A node that the server cannot reach (595, 596) counts separately.
  */
 import type { Clock, Instant, Ticks } from '../base/clock.ts';
-import { ProxwrightError } from '../base/errors.ts';
+import { canceled, ProxwrightError } from '../base/errors.ts';
 import { advice, setting } from '../base/hint.ts';
 import type { Logger } from '../base/log.ts';
 import { RETRIES } from '../base/retry.ts';
@@ -30,6 +30,9 @@ const SAY_AFTER_MS = 2_000;
 const SILENCE_MS = { read: 5_000, change: 20_000 } as const;
 
 const SERVER = '';
+
+/** One for all requests: every new error would read the stack. */
+const ANSWERED = canceled('The request has ended.');
 
 export interface Patience {
   /**
@@ -82,7 +85,7 @@ export class Reach {
       },
       () => {},
     );
-    return () => ended.abort();
+    return () => ended.abort(ANSWERED);
   }
 
   /** Until the connection returns, or the patience of the run ends. A server that never answered may be the wrong one. */

@@ -164,10 +164,12 @@ export type RunEvent = z.output<typeof eventSchema>;
 export type ResourceOutcome = (typeof RESOURCE_OUTCOMES)[number];
 
 export function foldEvents(state: StackState, events: readonly RunEvent[]): StackState {
+  const told = events.filter(isRemembered);
+  if (told.length === 0) return state;
   const vms: StackState['vms'] = { ...state.vms };
   const files: StackState['files'] = { ...state.files };
   const outages: Record<string, OutageRecord> = { ...state.outages };
-  for (const event of events) {
+  for (const event of told) {
     if (event.event === 'learnedFile') {
       const { key, file } = event.patch;
       if (file === null) delete files[key];
@@ -189,6 +191,18 @@ export function foldEvents(state: StackState, events: readonly RunEvent[]): Stac
     }
   }
   return { ...state, vms, files, ...((state.outages || Object.keys(outages).length > 0) && { outages }) };
+}
+
+/** Most events only tell how a run went. Copying the state for each of them would take most of the time of a large run. */
+function isRemembered(event: RunEvent): boolean {
+  switch (event.event) {
+    case 'stepStarted':
+      return event.outage !== undefined;
+    case 'stepDone':
+      return event.endsOutageOf !== undefined;
+    default:
+      return 'patch' in event || event.event === 'moved' || event.event === 'hook';
+  }
 }
 
 function applyPatch(vms: StackState['vms'], change: VmPatch): void {
