@@ -20,7 +20,7 @@ describe('the generated API facts', () => {
   it('are what npm run facts would write', async () => {
     const files = await generatedFacts();
     expect(files).toHaveLength(3);
-    for (const { path, present, wanted } of files) expect(present === wanted, path).toBe(true);
+    for (const { path, present, expected } of files) expect(present === expected, path).toBe(true);
   });
 
   it('differ when the input differs', () => {

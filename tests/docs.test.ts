@@ -121,8 +121,8 @@ function rowsWithMeanings(text: string): string[] {
 
 describe('generated parts', () => {
   it('are what npm run docs would write', async () => {
-    for (const { path, present, wanted } of await generatedPages()) {
-      expect(present === wanted, `${path} is stale: npm run docs`).toBe(true);
+    for (const { path, present, expected } of await generatedPages()) {
+      expect(present === expected, `${path} is stale: npm run docs`).toBe(true);
     }
   });
 
@@ -234,9 +234,9 @@ describe('the pages', () => {
     const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Readonly<
       Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>>>
     >;
-    const wanted = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)];
+    const installed = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.devDependencies)];
     const explained = [...text.matchAll(/^\| `([^`]+)` \| .{10,}\|$/gm)].map(([, name]) => name);
-    expect(explained.sort()).toEqual(wanted.sort());
+    expect(explained.sort()).toEqual(installed.sort());
   });
 
   it('list every decision', async () => {

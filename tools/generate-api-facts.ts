@@ -14,7 +14,7 @@ const INPUT = 'tools/api-facts/pve-9.2.11.json';
 const OTHERS = 'tools/api-facts/other-endpoints.json';
 
 /** The generated files, each with its present text and the text it should have. */
-export async function generatedFacts(): Promise<{ path: string; present: string; wanted: string }[]> {
+export async function generatedFacts(): Promise<{ path: string; present: string; expected: string }[]> {
   const facts = readFacts(await readFile(join(root, INPUT), 'utf8'));
   const texts = {
     'src/simulator/schema/api-facts.generated.ts': renderFacts(facts),
@@ -23,16 +23,16 @@ export async function generatedFacts(): Promise<{ path: string; present: string;
       await readFile(join(root, OTHERS), 'utf8'),
     ),
   };
-  const files = Object.entries(texts).map(async ([path, wanted]) => {
+  const files = Object.entries(texts).map(async ([path, expected]) => {
     const present = await readFile(join(root, path), 'utf8').catch(() => '');
-    return { path, present, wanted };
+    return { path, present, expected };
   });
   return Promise.all(files);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const { path, present, wanted } of await generatedFacts()) {
-    if (present !== wanted) await writeFile(join(root, path), wanted);
-    console.log(`${path}: ${present === wanted ? 'up to date' : 'rewritten'}`);
+  for (const { path, present, expected } of await generatedFacts()) {
+    if (present !== expected) await writeFile(join(root, path), expected);
+    console.log(`${path}: ${present === expected ? 'up to date' : 'rewritten'}`);
   }
 }

@@ -28,7 +28,7 @@ import { worldReference } from './docs/world-reference.ts';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Pages with generated parts, each with its present text and the text it should have. */
-export async function generatedPages(): Promise<{ path: string; present: string; wanted: string }[]> {
+export async function generatedPages(): Promise<{ path: string; present: string; expected: string }[]> {
   const pages: Readonly<Record<string, GeneratedParts>> = {
     'docs/simulator.md': { fidelity: await fidelity(root), 'world-file': worldReference() },
     'docs/reference/stack-fields.md': { sections: sectionsReference(), 'vm-fields': vmReference() },
@@ -44,7 +44,7 @@ export async function generatedPages(): Promise<{ path: string; present: string;
   };
   const inParts = Object.entries(pages).map(async ([path, parts]) => {
     const present = await readFile(join(root, path), 'utf8');
-    return { path, present, wanted: withGeneratedParts(present, parts) };
+    return { path, present, expected: withGeneratedParts(present, parts) };
   });
   const provider = await createProvider({ log: silentLogger, environment: {} });
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }; // our own file
@@ -53,19 +53,19 @@ export async function generatedPages(): Promise<{ path: string; present: string;
     ...jsonSchemaFiles(),
     'man/proxwright.1': manPage(version),
   };
-  const whole = Object.entries(pagesAsAWhole).map(async ([path, wanted]) => {
+  const whole = Object.entries(pagesAsAWhole).map(async ([path, expected]) => {
     const present = await readFile(join(root, path), 'utf8').catch(() => '');
-    return { path, present, wanted };
+    return { path, present, expected };
   });
   return Promise.all([...inParts, ...whole]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const { path, present, wanted } of await generatedPages()) {
-    if (present !== wanted) {
+  for (const { path, present, expected } of await generatedPages()) {
+    if (present !== expected) {
       await mkdir(dirname(join(root, path)), { recursive: true });
-      await writeFile(join(root, path), wanted);
+      await writeFile(join(root, path), expected);
     }
-    console.log(`${path}: ${present === wanted ? 'up to date' : 'rewritten'}`);
+    console.log(`${path}: ${present === expected ? 'up to date' : 'rewritten'}`);
   }
 }

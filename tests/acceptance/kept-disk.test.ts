@@ -26,7 +26,7 @@ function text(disk: object): string {
   return stackOf(estate, { db: vmOf(estate, { name, vmids, disks: { [slot()]: disk } }) });
 }
 
-const wanted = () => text({ storage: estate.target.disk.storage, size: '1GiB', keep: true });
+const desired = () => text({ storage: estate.target.disk.storage, size: '1GiB', keep: true });
 const kept = () => text({ keep: true });
 const step = stepsOf(account);
 
@@ -39,9 +39,9 @@ async function seen(): Promise<{ readonly smbios: string; readonly sizeBytes: nu
 
 describe('a kept disk', () => {
   step('is made with its VM, which cannot be destroyed then', async () => {
-    await apply(estate.runs, wanted());
+    await apply(estate.runs, desired());
     expect(await seen()).toMatchObject({ sizeBytes: GIB });
-    await expect(destroy(estate.runs, wanted())).rejects.toThrow('keep is true');
+    await expect(destroy(estate.runs, desired())).rejects.toThrow('keep is true');
     return `a VM with a kept disk in ${slot()}; destroying it is refused`;
   });
 

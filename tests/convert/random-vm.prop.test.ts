@@ -207,9 +207,9 @@ describe('a random VM, written for bpg and converted', () => {
           if (/[$%]\{/.test(text)) continue;
           const converted = convertedVm(text);
           for (const vmid of made ? [801, 802] : [802]) {
-            const wanted = await planned(lab, stackWith({ ...printable(expected), ...origin }, vmid));
-            expect(await planned(lab, stackWith({ ...record(converted), ...origin }, vmid))).toEqual(wanted);
-            const isPlan = !('refused' in record(wanted));
+            const plan = await planned(lab, stackWith({ ...printable(expected), ...origin }, vmid));
+            expect(await planned(lab, stackWith({ ...record(converted), ...origin }, vmid))).toEqual(plan);
+            const isPlan = !('refused' in record(plan));
             seen.plans += 1;
             seen.refused += isPlan ? 0 : 1;
             seen.updates += isPlan && vmid === 801 ? 1 : 0;

@@ -62,9 +62,9 @@ describe('the page from a bare host', () => {
       expect(new Set(Object.values(await example.apply()))).toEqual(new Set(['done']));
       expect(isEmpty(await example.plan())).toBe(true);
       const lines = `${plan}${outputsForPeople(await example.outputs())}`.split('\n');
-      const wanted = printed.flatMap((block) => block.split('\n'));
-      expect(wanted.length).toBeGreaterThan(3);
-      expect(wanted.filter((line) => !lines.includes(line))).toEqual([]);
+      const expected = printed.flatMap((block) => block.split('\n'));
+      expect(expected.length).toBeGreaterThan(3);
+      expect(expected.filter((line) => !lines.includes(line))).toEqual([]);
     });
   });
 

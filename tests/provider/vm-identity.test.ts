@@ -60,12 +60,12 @@ describe('the id of another VM of the state', () => {
       const { host, resource } = next();
       await host.refresh();
       const other = new ToyHost(resource);
-      const wanted = { ...FIXED, name: 'another' };
-      expect(codes((await other.plan(wanted)).diagnostics)).toEqual(['VMID_TAKEN']);
+      const renamed = { ...FIXED, name: 'another' };
+      expect(codes((await other.plan(renamed)).diagnostics)).toEqual(['VMID_TAKEN']);
       // A replacement that the user asked for shows only in its successor having id and name.
       expect((await other.plan(FIXED)).diagnostics).toEqual([]);
       await host.plan(null);
-      expect((await other.plan(wanted)).diagnostics).toEqual([]);
+      expect((await other.plan(renamed)).diagnostics).toEqual([]);
     });
   });
 });

@@ -89,7 +89,7 @@ const instructions: Instruction[] = readFileSync(join(ROOT, 'Containerfile'), 'u
   .split('\n')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => ({ name: line.split(' ', 1)[0] ?? '', value: line.slice(line.indexOf(' ') + 1) }));
-const valuesOf = (wanted: string) => instructions.filter(({ name }) => name === wanted).map(({ value }) => value);
+const valuesOf = (keyword: string) => instructions.filter(({ name }) => name === keyword).map(({ value }) => value);
 
 describe('the Containerfile', () => {
   it('has no base that could change, fetches nothing, and ends as an ordinary user who runs the command', () => {

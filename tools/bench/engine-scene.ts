@@ -30,7 +30,7 @@ const FIRST_TEMPLATE = 9000;
 
 export const nodeName = (index: number) => `pve${index + 1}`;
 
-/** As many nodes as wanted, each with a storage and a template of its own. */
+/** A cluster of `nodes` nodes, each with its own storage and template. */
 function cluster(nodes: number, guest: GuestTimes): WorldFile {
   const names = Array.from({ length: nodes }, (_, index) => nodeName(index));
   const data = CLONE_SECONDS * BANDWIDTH;

@@ -8,7 +8,7 @@ import { type Platform, packageVersion } from './platforms.ts';
 export interface PackOptions {
   readonly form: Form;
   readonly platforms: readonly Platform[];
-  /** Receives `mirror/`, `release/` and, where wanted, `mirror-unpacked/`; what was there before is removed. */
+  /** Receives `mirror/`, `release/` and, if asked for, `mirror-unpacked/`; what was there before is removed. */
   readonly directory: string;
   readonly isUnpackedToo?: boolean;
   readonly script?: string;

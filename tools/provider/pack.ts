@@ -31,12 +31,12 @@ const { values } = toolArguments(USAGE, {
 const platforms = values.platforms.split(',').map((name) => {
   return isPlatform(name) ? name : refuseArguments(`"${name}" is not a platform.`, USAGE);
 });
-const wanted = values.forms.split(',');
-const unknown = wanted.filter((name) => !FORMS.some((form) => form === name));
+const forms = values.forms.split(',');
+const unknown = forms.filter((name) => !FORMS.some((form) => form === name));
 if (unknown.length > 0) refuseArguments(`"${unknown.join()}" is not a form.`, USAGE);
 
 const script = await bundledScript();
-for (const form of FORMS.filter((name) => wanted.includes(name))) {
+for (const form of FORMS.filter((name) => forms.includes(name))) {
   const directory = join(values.out, form);
   const archives = await packProvider({ form, platforms, directory, script, isUnpackedToo: values.unpacked });
   console.log(`${form}: ${directory}`);

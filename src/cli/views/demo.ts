@@ -18,8 +18,8 @@ import { chooseView, type HumanScreen } from './view.ts';
 
 export interface DemoCheck {
   readonly what: string;
-  readonly wanted: string;
-  readonly found: string;
+  readonly desired: string;
+  readonly observed: string;
   readonly isGood: boolean;
   /** The template's value, if it differs. */
   readonly template?: string;
@@ -157,7 +157,7 @@ class DemoText implements DemoView {
       ...checks.map((check) => this.#cell(check)),
     ]);
     const changed = vms[0]?.checks.filter(({ template }) => template !== undefined) ?? [];
-    const words = changed.map(({ what, wanted, template }) => `${what} ${wanted} instead of ${template}`);
+    const words = changed.map(({ what, desired, template }) => `${what} ${desired} instead of ${template}`);
     this.#lines([
       ...renderTable(head, rows, this.#paint),
       '',
@@ -165,8 +165,8 @@ class DemoText implements DemoView {
     ]);
   }
 
-  #cell({ isGood, found, wanted }: DemoCheck): string {
-    return isGood ? found : this.#paint('red', `${found} (should be ${wanted})`);
+  #cell({ isGood, desired, observed }: DemoCheck): string {
+    return isGood ? observed : this.#paint('red', `${observed} (should be ${desired})`);
   }
 
   secondPlan(plan: Plan): void {

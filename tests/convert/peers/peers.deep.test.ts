@@ -7,12 +7,12 @@ import { findPeers } from './peers.ts';
 import { takeOver } from './taken-over.ts';
 
 /** `PROXWRIGHT_ESTATES_OF_PEERS`: names of estates, or "all". Otherwise one of each provider. */
-const { PROXWRIGHT_ESTATES_OF_PEERS: wanted = 'bpg-estate,telmate-estate' } = process.env;
+const { PROXWRIGHT_ESTATES_OF_PEERS: selection = 'bpg-estate,telmate-estate' } = process.env;
 const ESTATES = resolve(import.meta.dirname, 'estates');
 const peers = await findPeers();
 
 describe.each(ONE_HOST)('an estate of another provider under $name $version', (host) => {
-  const chosen = readdirSync(ESTATES).filter((name) => wanted === 'all' || wanted.split(',').includes(name));
+  const chosen = readdirSync(ESTATES).filter((name) => selection === 'all' || selection.split(',').includes(name));
   const isHere = (name: string) => peers.some((peer) => peer.name === name);
   /** By one provider, or by both. */
   const isMadeHere = (name: string) =>

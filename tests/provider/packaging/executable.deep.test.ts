@@ -1,7 +1,7 @@
 /**
- * The provider with a Node of its own, on machines that have none: with nothing on the PATH, in a root with no library at
- * all, and in an Alpine one where it is given. Its parts are downloaded once and kept; where that is not wanted or not
- * possible, it is said why.
+ * The provider with Node inside, on machines without Node: with nothing on the PATH, in a root directory without any
+ * library, and in an Alpine root if there is one. The parts are downloaded once and kept. If downloads are switched off
+ * or fail, the tests are skipped and say why.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { access, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

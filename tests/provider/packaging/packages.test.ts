@@ -123,12 +123,12 @@ describe('a download for a package', () => {
 
   it('is repeated if the kept copy is damaged', async () => {
     const url = 'data:text/plain,genuine';
-    const wanted = { url, sha256: sha256(Buffer.from('genuine')) };
+    const download = { url, sha256: sha256(Buffer.from('genuine')) };
     const directory = join(root, 'kept');
-    await fetchDownload(wanted, directory);
+    await fetchDownload(download, directory);
     const [name = ''] = await readdir(directory);
     await writeFile(join(directory, name), 'damaged');
-    expect((await fetchDownload(wanted, directory)).toString()).toBe('genuine');
+    expect((await fetchDownload(download, directory)).toString()).toBe('genuine');
     expect(await readFile(join(directory, name), 'utf8')).toBe('genuine');
   });
 });

@@ -159,15 +159,15 @@ function completeValue({ type }: Attribute, value: unknown): CtyValue {
 /** The host's merge: the configuration where it says something, else what stands, where the server may say it. */
 function merged(attributes: Attributes, config: CtyObject, prior: CtyObject): CtyObject {
   const entries = Object.entries(attributes).map(([name, attribute]): [string, CtyValue] => {
-    const wanted: CtyValue = config[name] ?? null;
+    const desired: CtyValue = config[name] ?? null;
     const before: CtyValue = prior[name] ?? null;
-    if (wanted === null) return [name, attribute.given.endsWith('computed') ? before : null];
+    if (desired === null) return [name, attribute.given.endsWith('computed') ? before : null];
     const { type } = attribute;
-    if (type.kind === 'value' || !isObject(wanted)) return [name, wanted];
+    if (type.kind === 'value' || !isObject(desired)) return [name, desired];
     const inner = (each: CtyObject, old: CtyValue) => (isObject(old) ? merged(type.attributes, each, old) : each);
-    if (type.nesting === 'single') return [name, inner(wanted, before)];
+    if (type.nesting === 'single') return [name, inner(desired, before)];
     const old = isObject(before) ? before : {};
-    const items = Object.entries(wanted).map(([key, each]) => [
+    const items = Object.entries(desired).map(([key, each]) => [
       key,
       isObject(each) ? inner(each, old[key] ?? null) : each,
     ]);
@@ -216,11 +216,11 @@ function assertValidValue(
   }
   const keys = new Set([...Object.keys(config), ...Object.keys(planned)]);
   for (const key of keys) {
-    const wanted: CtyValue | undefined = config[key];
+    const desired: CtyValue | undefined = config[key];
     const got: CtyValue | undefined = planned[key];
     const old: CtyValue | undefined = before?.[key];
-    if (!isObject(wanted) || !isObject(got)) throw new Error(`${at}["${key}"] is not on both sides.`);
-    assertValidPlan(type.attributes, wanted, isObject(old) ? old : null, got, `${at}["${key}"]`);
+    if (!isObject(desired) || !isObject(got)) throw new Error(`${at}["${key}"] is not on both sides.`);
+    assertValidPlan(type.attributes, desired, isObject(old) ? old : null, got, `${at}["${key}"]`);
   }
 }
 

@@ -55,7 +55,7 @@ export function worldComplaints(world: World, names: readonly string[], othersBe
   const ours = ourVms(world, OTHERS);
   const found: string[] = [];
   const actual = ours.map(({ config }) => config.current.get('name') ?? '?').sort();
-  if (`${actual}` !== `${[...names].sort()}`) found.push(`VMs are ${actual}, wanted ${names}`);
+  if (`${actual}` !== `${[...names].sort()}`) found.push(`VMs are ${actual}, expected ${names}`);
   for (const { vmid, config } of ours) {
     const { current } = config;
     if (current.has('lock')) found.push(`VM ${vmid} is locked (${current.get('lock')})`);

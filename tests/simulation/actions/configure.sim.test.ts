@@ -61,7 +61,7 @@ describe('vm.configure', () => {
     expect(bench.config('description')).toBe(`proxwright: stack=lab address=vm.web vmid=101 uuid=${uuid}`);
   });
 
-  it('sends nothing where everything is as wanted', async () => {
+  it('sends nothing if everything is already as desired', async () => {
     const bench = await cloned();
     await bench.run('vm.configure', { desired: DESIRED });
     await bench.run('vm.configure', { desired: DESIRED });
@@ -269,7 +269,7 @@ describe('vm.verify', () => {
     expect(bench.records.get(WEB)?.recorded).toMatchObject({ phase: 'complete', lastApplied: { memory: '8GiB' } });
   });
 
-  it('lists what is not as wanted, and does not declare the VM complete', async () => {
+  it('lists what is not as desired, and does not declare the VM complete', async () => {
     const bench = await cloned();
     await bench.run('vm.configure', { desired: DESIRED });
     retag(bench, 'x', { memory: '2048' });

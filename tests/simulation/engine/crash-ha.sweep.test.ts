@@ -17,8 +17,8 @@ const resource = (scene: Scene) => Object.fromEntries(scene.world.ha.resources.g
 
 describe('a run that is killed', () => {
   const CHANGED = stack('ha: { max_restart: 0, max_relocate: 2 }');
-  const isLike = (scene: Scene, wanted: Readonly<Record<string, string>>) =>
-    isDeepStrictEqual(resource(scene), wanted) ? [] : [`the resource is ${JSON.stringify(resource(scene))}`];
+  const isLike = (scene: Scene, expected: Readonly<Record<string, string>>) =>
+    isDeepStrictEqual(resource(scene), expected) ? [] : [`the resource is ${JSON.stringify(resource(scene))}`];
 
   it('leaves nothing that the next run does not correct while it hands a VM over', async () => {
     const failures = await crashEverywhere({

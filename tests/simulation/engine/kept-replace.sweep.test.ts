@@ -87,8 +87,8 @@ function lostOrDoubled(scene: Scene): string[] {
   const found = places(scene).filter(({ volume }) => kept.has(volume.dataBytes));
   const now = found.map(({ place, volume }) => `${place}: ${volume.dataBytes}`).sort();
   const all = Object.entries(CONTENTS).filter(([, content]) => kept.has(content));
-  const wanted = all.map(([place, content]) => `${place}: ${content}`);
-  return JSON.stringify(now) === JSON.stringify(wanted) ? [] : [`kept disks are ${now}, wanted ${wanted}`];
+  const expected = all.map(([place, content]) => `${place}: ${content}`);
+  return JSON.stringify(now) === JSON.stringify(expected) ? [] : [`kept disks are ${now}, expected ${expected}`];
 }
 
 const cached = new Map<string, Promise<Snapshot>>();

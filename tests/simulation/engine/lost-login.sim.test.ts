@@ -29,14 +29,14 @@ const refused = {
 } as const;
 
 describe('a login that is lost while a task runs', () => {
-  it.each(TASKS)('is reported in %s, and the next run waits for its %s', async (action, wanted, lasting) => {
+  it.each(TASKS)('is reported in %s, and the next run waits for its %s', async (action, taskType, lasting) => {
     const scenario = SCENARIOS[action];
     if (!scenario) throw new Error(`there is no scenario for ${action}`);
     const from = await beginningOf(scenario);
     const scene = new Scene({ faults: [refused], gate: whileIn(action), ...(from && { from }) });
     const before = new Set(scene.world.tasks.keys());
     const expectations = beforehand(scene);
-    const isOfStep = ({ upid, type }: TaskRecord) => !before.has(upid) && type === wanted;
+    const isOfStep = ({ upid, type }: TaskRecord) => !before.has(upid) && type === taskType;
     expect(codesOf(await scene.apply(scenario.after))).toEqual(['LOGIN_REFUSED']);
     const [left, ...more] = [...scene.world.tasks.values()].filter(isOfStep);
     expect(more).toEqual([]);

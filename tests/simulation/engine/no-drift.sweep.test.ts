@@ -144,8 +144,8 @@ function unmetInWorld(fields: VmFields, vm: Vm | undefined): string[] {
   const uuid = propertyOf('smbios1', current.get('smbios1')).get('uuid');
   const [{ address }] = stackOf(fields).vms as [ResolvedVm]; // a stack of one
   const ownershipLine = printOwnership({ stack: 'lab', address, vmid: vm.vmid, uuid });
-  const wanted = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine });
-  return unsatisfied(wanted.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
+  const desired = desiredConfig(fields, { secrets: SECRETS, pciMappings: PCI_MAPPINGS, ownershipLine });
+  return unsatisfied(desired.values(), current).map(({ key }) => `${key} is ${current.get(key) ?? 'not there'}`);
 }
 
 describe('a VM that was applied', () => {

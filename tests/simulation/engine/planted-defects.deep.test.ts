@@ -60,7 +60,7 @@ const ACTIONS = '../../../src/kinds/vm/actions';
 
 const DEFECTS: Readonly<Record<string, Defect>> = {
   'no reading back': {
-    says: /status\/start though it was not as wanted|passed for compared though/,
+    says: /status\/start though it was not as desired|passed for compared though/,
     // A write is taken for granted.
     plant: () =>
       replacing<typeof import('../../../src/kinds/vm/actions/configure.ts')>(`${ACTIONS}/configure.ts`, () => ({
@@ -106,7 +106,7 @@ const DEFECTS: Readonly<Record<string, Defect>> = {
       })),
   },
   'a resize by a plus': {
-    says: /scsi0 has \d+ bytes, wanted/,
+    says: /scsi0 has \d+ bytes, expected/,
     options: sending(
       inBody((body, { target }) => {
         if (target.endsWith('/resize')) body.set('size', `+${body.get('size')}`);

@@ -83,7 +83,7 @@ const SABOTAGE: readonly (readonly [what: string, bring: (scene: Scene) => void 
     (scene) => {
       diskOf(scene, 401).sizeBytes += 1024;
     },
-    /vm\.web\[1\]: scsi0 has \d+ bytes, wanted/,
+    /vm\.web\[1\]: scsi0 has \d+ bytes, expected/,
   ],
   ['a disk put aside', (scene) => setKey(scene, 401, 'unused0', 'local-lvm:vm-401-disk-9'), /unused0 left behind/],
   ['an orphan volume', (scene) => setKey(scene, 401, 'scsi0', undefined), /orphan volume local-lvm:vm-401-disk-/],
@@ -169,9 +169,9 @@ describe('the watcher of requests', () => {
     ['a start without any read', [start], /without reading it back$/],
     ['a start with a write since the read', [good, write, start], /without reading it back$/],
     ['a start after a read without an answer', [{ ...good, answer: undefined }, start], /without reading it back$/],
-    ['a start of what was seen to be wrong', [write, bad, start], /though it was not as wanted: 401 is bad$/],
-    ['a start of what was wrong at the last look', [good, bad, start], /though it was not as wanted/],
-    ['a restart of what was seen to be wrong', [write, bad, shutdown, start], /though it was not as wanted/],
+    ['a start of what was seen to be wrong', [write, bad, start], /though it was not as desired: 401 is bad$/],
+    ['a start of what was wrong at the last look', [good, bad, start], /though it was not as desired/],
+    ['a restart of what was seen to be wrong', [write, bad, shutdown, start], /though it was not as desired/],
   ])('sees %s', (_what, exchanges, pattern) => {
     expect(said(...exchanges)).toMatch(pattern);
   });

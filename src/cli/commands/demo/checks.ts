@@ -58,7 +58,7 @@ function staticAddress({ fields }: ResolvedVm): string {
   return typeof ipv4 === 'object' ? ipv4.address : '';
 }
 
-function check(what: string, wanted: string, found: string, template?: string): DemoCheck {
-  const differs = template !== undefined && template !== wanted;
-  return { what, wanted, found, isGood: wanted === found, ...(differs && { template }) };
+function check(what: string, desired: string, observed: string, template?: string): DemoCheck {
+  const differs = template !== undefined && template !== desired;
+  return { what, desired, observed, isGood: desired === observed, ...(differs && { template }) };
 }

@@ -90,9 +90,9 @@ export async function worldComplaints(
   const ours = ourVms(world, strangers);
   const { vms } = await scene.state(stack.name);
   const changedMacs = macsThatChanged(await scene.look(() => readRuns(scene.store)));
-  const wanted = stack.vms.map(({ fields }) => fields.name).sort();
+  const expected = stack.vms.map(({ fields }) => fields.name).sort();
   const names = ours.map(({ config }) => config.current.get('name') ?? '?').sort();
-  if (JSON.stringify(names) !== JSON.stringify(wanted)) found.push(`VMs are ${names}, wanted ${wanted}`);
+  if (JSON.stringify(names) !== JSON.stringify(expected)) found.push(`VMs are ${names}, expected ${expected}`);
   for (const { address, fields } of stack.vms) {
     const recorded = vms[address];
     const vm = recorded && world.vms.get(recorded.vmid);
@@ -133,7 +133,7 @@ function wrongSizes(world: World, vm: Vm, { disks = {} }: VmFields): string[] {
     const file = vm.config.current.get(slot)?.split(',')[0];
     const volume = volumesOf(world).find(({ storage, name }) => `${storage}:${name}` === file);
     const isWrong = size !== undefined && volume !== undefined && volume.sizeBytes !== size;
-    return isWrong ? [`${slot} has ${volume.sizeBytes} bytes, wanted ${size}`] : [];
+    return isWrong ? [`${slot} has ${volume.sizeBytes} bytes, expected ${size}`] : [];
   });
 }
 

@@ -38,9 +38,9 @@ export function unmetFields(
     if (kindOf(vm.address) === 'template') return plainly(vm, values).filter((each) => !each.startsWith('name'));
     const own = secrets.get(vm.address) ?? new Map<string, ResolvedSecret>();
     const seed = seedPlace({ fields: vm.fields, secrets: own, base: values, uuid });
-    const wanted = desiredConfig(vm.fields, { ownershipLine: line, secrets: own, seed });
+    const desired = desiredConfig(vm.fields, { ownershipLine: line, secrets: own, seed });
     // Which mapping stands for the address of a PCI device is known where the world is made, not here.
-    const open = unsatisfied(wanted.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
+    const open = unsatisfied(desired.values(), values).filter(({ key }) => !key.startsWith('hostpci'));
     return [
       ...open.map((entry) => `${entry.key} was ${actualOf(entry, values) ?? 'not there'}`),
       ...plainly(vm, values),
@@ -55,12 +55,12 @@ export function unmetIn(unmet: UnmetFields): Unmet {
 
 /** Without any code of the product in between, so that a wrong comparison shows too. */
 function plainly({ fields }: ResolvedVm, values: ReadonlyMap<string, string>): string[] {
-  const wanted = new Map([
+  const desired = new Map([
     ['name', fields.name],
     ...(fields.memory === undefined ? [] : [['memory', String(fields.memory / MIB)] as const]),
     ...(fields.cpu?.cores === undefined ? [] : [['cores', String(fields.cpu.cores)] as const]),
   ]);
-  return [...wanted]
+  return [...desired]
     .filter(([key, text]) => values.get(key) !== text)
     .map(([key, text]) => `${key} was ${values.get(key) ?? 'not there'} instead of ${text}`);
 }

@@ -56,5 +56,5 @@ export function wireViolationsIn(exchanges: readonly Exchange[], unmet: Unmet): 
 
 function wrongStart(line: string, vmid: string, { read }: Seen, unmet: Unmet): string[] {
   if (read === undefined) return [`${line} without reading it back`];
-  return unmet(Number(vmid), read).map((each) => `${line} though it was not as wanted: ${each}`);
+  return unmet(Number(vmid), read).map((each) => `${line} though it was not as desired: ${each}`);
 }

@@ -146,10 +146,10 @@ function wrongNames(world: World, stack: ResolvedStack, retired: number | undefi
   const names = ourVms(world).map(({ config }) => config.current.get('name') ?? '?');
   const isRetired = (name: string) => /-retired-\d+$/.test(name);
   const actual = names.filter((name) => !isRetired(name)).sort();
-  const wanted = [...stack.vms.map(({ fields }) => fields.name), ...stack.templates.map(({ name }) => name)].sort();
+  const expected = [...stack.vms.map(({ fields }) => fields.name), ...stack.templates.map(({ name }) => name)].sort();
   const retirees = names.filter(isRetired);
   return [
-    ...(`${actual}` === `${wanted}` ? [] : [`VMs are ${actual}, wanted ${wanted}`]),
+    ...(`${actual}` === `${expected}` ? [] : [`VMs are ${actual}, expected ${expected}`]),
     ...(retired === undefined || retirees.length === retired ? [] : [`retired are ${retirees}, expected ${retired}`]),
   ];
 }
@@ -200,12 +200,14 @@ function wrongFiles(scene: Scene, stack: ResolvedStack, state: StackState, other
       return /:iso\/proxwright-/.test(volid) ? [`${node}/${volid}`] : [];
     }),
   );
-  const wanted = [...images, ...seeds, ...others].sort();
+  const expected = [...images, ...seeds, ...others].sort();
   const actual = filesOf(world).filter((file) => !isOfOthers(file));
   const recorded = Object.values(state.files).filter(({ incomplete }) => incomplete);
   return [
-    ...actual.filter((file) => !wanted.includes(file) && !isNamed(scene, file)).map((file) => `${file} is left behind`),
-    ...wanted.filter((file) => !actual.includes(file)).map((file) => `${file} is missing`),
+    ...actual
+      .filter((file) => !expected.includes(file) && !isNamed(scene, file))
+      .map((file) => `${file} is left behind`),
+    ...expected.filter((file) => !actual.includes(file)).map((file) => `${file} is missing`),
     ...recorded.map(({ volid }) => `${volid} is recorded as incomplete`),
   ];
 }

@@ -19,8 +19,8 @@ describe('another spelling', () => {
     ['machine', 'q35', 'pc-q35-9.0'],
     ['extra', { reboot: 'true' }, { reboot: '1' }],
     ['clone.template', '9000', '09000'],
-  ])('of %s: %j and %j', (path, wanted, present) => {
-    expect(sameMeaning(path, wanted, present)).toBe(true);
+  ])('of %s: %j and %j', (path, desired, present) => {
+    expect(sameMeaning(path, desired, present)).toBe(true);
   });
 
   it.each<[string, CtyValue, CtyValue]>([
@@ -48,7 +48,7 @@ describe('another spelling', () => {
     ['role', 'a', 'A'],
     ['no_field', 'a', 'b'],
     ['nics.wlan0.ipv4.gateway', '10.0.0.1', '10.0.0.2'],
-  ])('is not another value of %s: %j and %j', (path, wanted, present) => {
-    expect(sameMeaning(path, wanted, present)).toBe(false);
+  ])('is not another value of %s: %j and %j', (path, desired, present) => {
+    expect(sameMeaning(path, desired, present)).toBe(false);
   });
 });
