@@ -85,12 +85,16 @@ export interface LockHolder {
   readonly doubt?: string;
   /** For a lease: when it ends unless its run renews it. */
   readonly endsInMs?: number;
+  /** The lease was not renewed in time, so the run has lost it; whether its process still exists is not known. */
+  readonly hasExpired?: true;
 }
 
 export interface StoreLock {
   readonly owner: LockOwner;
   /** Set if the lock of a dead run was taken over. */
   readonly takenOverFrom: LockOwner | undefined;
+  /** That run is not known to be dead: its lease had expired. */
+  readonly wasExpired?: boolean;
   /** Of a lease: higher than that of every run before. */
   readonly epoch?: number;
   /** What earlier runs of this machine had kept for this store. */

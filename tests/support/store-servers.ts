@@ -97,15 +97,22 @@ async function serverOf(port: number, directory: string, start: () => ChildProce
     await ended;
   };
   await answers(port, running);
+  // Two restarts at once would end what the other one has just started.
+  let change = Promise.resolve();
+  const inTurn = (work: () => Promise<void>) => {
+    change = change.then(work);
+    return change;
+  };
   return {
     port,
-    restart: async () => {
-      await end();
-      running = start();
-      await answers(port, running);
-    },
+    restart: () =>
+      inTurn(async () => {
+        await end();
+        running = start();
+        await answers(port, running);
+      }),
     stop: async () => {
-      await end();
+      await inTurn(end);
       rmSync(directory, { recursive: true, force: true });
     },
   };

@@ -36,6 +36,10 @@ describe('a command refuses', () => {
     [['permissions', '--for', 'root'], '"root" names no user or token with its realm.'],
     [['destroy'], 'To destroy without a question: proxwright destroy --yes'],
     [['output', 'foo'], 'vm_ids.'],
+    [
+      ['state', 'migrate', '--to', 's3://b/p?region=r&profile=c'],
+      "If you are sure: proxwright state migrate --to 's3://b/p?region=r&profile=c' --yes",
+    ],
     [['completion', 'csh'], 'Choose one of bash, zsh, fish.'],
   ])('%j', async (words, expected) => {
     expect(await refusal(words)).toContain(expected);

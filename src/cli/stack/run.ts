@@ -198,8 +198,9 @@ function patientStore(
         const whose =
           dead.runId === ''
             ? 'a run that had not written its name yet and'
-            : `"${dead.command}" of ${dead.who} since ${dead.since} (process ${dead.pid}), which`;
-        terminal.log('warn', `Took over the lock of ${whose} no longer runs.`);
+            : `"${dead.command}" of ${dead.who} on ${dead.host} since ${dead.since} (process ${dead.pid}), which`;
+        const why = lock.wasExpired ? 'did not renew it in time' : 'no longer runs';
+        terminal.log('warn', `Took over the lock of ${whose} ${why}.`);
       }
       for (const delivery of lock.delivered ?? []) sayDelivered(delivery, terminal);
       return lock;

@@ -9,7 +9,7 @@ import type { Recovery, Standing } from '../../kinds/existing.ts';
 import type { FileRecord } from '../../kinds/image/record.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
-import type { LockOwner } from '../../state/store.ts';
+import type { LockHolder } from '../../state/store.ts';
 import type { Terminal } from '../terminal.ts';
 import { printValue, renderPlan } from './plan/plan.ts';
 import type { Paint } from './text/paint.ts';
@@ -40,8 +40,8 @@ export interface StateView {
   moved(from: string, to: string, vm: Pick<VmRecord, 'vmid' | 'name'>): void;
   /** `released` says whether an ownership line was removed; undefined if that was not requested. */
   forgotten(address: string, vmid: number, released: boolean | undefined): void;
-  /** Without an owner there was no lock. */
-  unlocked(owner: LockOwner | undefined, wasStale: boolean): void;
+  /** Without a holder there was no lock. */
+  unlocked(holder: LockHolder | undefined): void;
   backedUp(backup: { readonly backup: string } | { readonly file: string }, state: StackState): void;
   migrated(migration: Migration): void;
   backups(entries: readonly BackupEntry[]): void;
@@ -106,9 +106,9 @@ export function stateView(deps: ViewDeps): StateView {
         print({ forgotten: address, vmid, released: released === true });
         tell.forgotten(address, vmid, released);
       },
-      unlocked: (owner, wasStale) => {
-        print(owner ? { unlocked: true, owner } : { unlocked: false });
-        tell.unlocked(owner, wasStale);
+      unlocked: (holder) => {
+        print(holder ? { unlocked: true, owner: holder.owner } : { unlocked: false });
+        tell.unlocked(holder);
       },
       backedUp: (backup, state) => {
         print({ ...backup, serial: state.serial });
@@ -144,10 +144,15 @@ function messages(terminal: Terminal) {
       terminal.success(`VM ${vmid} (${name}) is now ${to}. The next apply updates its ownership line.`),
     forgotten: (address: string, vmid: number, released: boolean | undefined) =>
       terminal.success(`${address} is no longer in the state. ${ownership(address, vmid, released)}`),
-    unlocked: (owner: LockOwner | undefined, wasStale: boolean) => {
-      if (!owner) return terminal.success('There is no lock.');
-      const why = wasStale ? 'Removed a stale lock: its run is dead' : 'Removed the lock';
-      terminal.success(`${why}. To resume that run: proxwright apply`);
+    unlocked: (holder: LockHolder | undefined) => {
+      if (!holder) return terminal.success('There is no lock.');
+      const { life, hasExpired } = holder;
+      const removed = hasExpired
+        ? 'Removed an expired lock: its run did not renew it in time'
+        : life === 'dead'
+          ? 'Removed a stale lock: its run is dead'
+          : 'Removed the lock';
+      terminal.success(`${removed}. To resume that run: proxwright apply`);
     },
     backedUp: (backup: { readonly backup: string } | { readonly file: string }, state: StackState) => {
       const facts = `(serial ${state.serial}, ${countVms(state)})`;

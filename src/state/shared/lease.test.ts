@@ -123,13 +123,28 @@ describe('a lease', () => {
       // The run that was cut off could renew an ended lease only if no other run took it: here one did.
       const next = await leases().take(owner('two'));
       isCut = false;
-      expect(next).toMatchObject({ epoch: held.epoch + 1, takenOverFrom: owner('one') });
+      expect(next).toMatchObject({ epoch: held.epoch + 1, takenOverFrom: owner('one'), wasExpired: true });
       await clock.sleep(2_000);
       expect(() => held.assertHeld()).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));
       await held.release();
       next.assertHeld();
       await expect(leases().take(owner('three'))).rejects.toMatchObject({ code: 'STATE_LOCKED' });
       await next.release();
+    });
+  });
+
+  it('counts as expired, not as that of a dead process, unless the process is known to be dead', async () => {
+    const { clock, place, leases } = scene();
+    await clock.run(async () => {
+      const held = await leases().take(owner('one'));
+      place.isCut = true;
+      await clock.sleep(70_000);
+      place.isCut = false;
+      expect(await leases().holder()).toEqual({ owner: owner('one'), life: 'dead', hasExpired: true });
+      const here = { ...ELSEWHERE, lifeOf: async () => ({ life: 'dead' as const }) };
+      const known = await new Leases({ place, clock, ttlMs: 60_000, processes: here }).holder();
+      expect(known).toEqual({ owner: owner('one'), life: 'dead', endsInMs: 0 });
+      await held.release();
     });
   });
 

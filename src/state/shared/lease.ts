@@ -118,6 +118,7 @@ export class Leases {
         owner,
         epoch: lease.epoch,
         takenOverFrom: holder?.owner,
+        wasExpired: holder?.hasExpired ?? false,
         assertHeld: () => holding.assertHeld(),
         release: async () => {
           await beforeRelease?.().catch(() => {});
@@ -169,10 +170,10 @@ export class Leases {
   async #holderOf({ lease, ageMs }: KeptLease): Promise<LockHolder | undefined> {
     const { owner, ttlMs, process } = lease;
     if (!owner) return undefined;
-    if (ageMs > ttlMs) return { owner, life: 'dead' };
     const { life } = await (this.#deps.processes ?? systemProcesses).lifeOf(owner, process);
+    if (life !== 'dead' && ageMs > ttlMs) return { owner, life: 'dead', hasExpired: true };
     // Its renewals show that it lives, wherever it runs.
-    return { owner, life: life === 'dead' ? 'dead' : 'alive', endsInMs: ttlMs - ageMs };
+    return { owner, life: life === 'dead' ? 'dead' : 'alive', endsInMs: Math.max(0, ttlMs - ageMs) };
   }
 }
 
@@ -247,7 +248,7 @@ class Holding {
     const now = kept?.lease;
     if (kept && now?.epoch === ours.epoch && now.beat === ours.beat && now.owner?.runId === ours.owner?.runId)
       return kept.version;
-    this.#lostTo = now?.owner ? describeLock(now.owner) : 'It was removed.';
+    this.#lostTo = now?.owner ? describeLock(now.owner) : 'It was removed, or another run took it over and has ended.';
     return undefined;
   }
 

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { ProxwrightError, toDiagnostic } from '../../../base/errors.ts';
 import { advice, command, type Hint } from '../../../base/hint.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import { differingOf } from '../../../engine/evidence/record.ts';
 import { readStateIfSound, replaceState } from '../../../engine/state-edit.ts';
 import { compareWithCluster } from '../../../engine/take-over.ts';
@@ -93,7 +94,12 @@ export async function runStateRestore(
   await ifReachable(opened, deps, async (pve) => {
     stateView(deps).standings(await compareWithCluster({ pve }, backup));
   });
-  await requireConsent(deps, options, `state restore ${name}`, `Restore ${countVms(backup)} from "${name}"?`);
+  await requireConsent(
+    deps,
+    options,
+    `state restore ${shellWord(name)}`,
+    `Restore ${countVms(backup)} from "${name}"?`,
+  );
   await replaceState(await editDeps(opened, deps, 'state restore'), backup);
   const { serial } = await readState(store, stack.name);
   stateView(deps).restored(name, serial);

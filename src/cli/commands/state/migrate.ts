@@ -2,6 +2,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import { openChosenStore, parseStoreAddress, STATE_VARIABLE } from '../../../local/state-store.ts';
 import { closeRun, listRuns, unfinishedRuns } from '../../../state/journal.ts';
 import { leftBehind, readState, STATE_FILE, tombstone } from '../../../state/state-file.ts';
@@ -28,7 +29,7 @@ export async function runStateMigrate(options: MigrateOptions, deps: CommandDeps
   const [from, to] = [opened.store.placeOf(STATE_FILE), target.placeOf(STATE_FILE)];
   if (from === to) throw sameStore(to);
   const question = `Move the state of ${opened.stack.name} from ${from} to ${to}?`;
-  await requireConsent(deps, options, `state migrate --to ${options.to}`, question);
+  await requireConsent(deps, options, `state migrate --to ${shellWord(options.to)}`, question);
   const lock = await lockStore(opened, deps, 'state migrate');
   try {
     const targetLock = await lockStore({ ...opened, store: target }, deps, 'state migrate');

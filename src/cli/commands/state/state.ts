@@ -1,6 +1,7 @@
 /** `proxwright state list|show|mv|forget|unlock`: looks at what is recorded about the stack, and corrects it. */
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import { counted, printDuration } from '../../../base/values/units.ts';
 import { forgetAddress, knownVm, moveAddress } from '../../../engine/state-edit.ts';
 import { release } from '../../../engine/take-over.ts';
@@ -68,7 +69,7 @@ export async function runStateForget(address: string, options: ForgetOptions, de
   const { vmid, name } = knownVm(state, address);
   const effect = options.release ? 'loses its ownership line and otherwise stays as it is' : 'stays as it is';
   const question = `Remove ${address} from the state? VM ${vmid} (${name}) ${effect}.`;
-  await requireConsent(deps, options, `state forget '${address}'`, question);
+  await requireConsent(deps, options, `state forget ${shellWord(address)}`, question);
   const released = options.release ? await forgetAndRelease(address, opened, deps) : undefined;
   if (!options.release) await forgetAddress(await editDeps(opened, deps, 'state forget'), address);
   stateView(deps).forgotten(address, vmid, released);
@@ -103,7 +104,7 @@ export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps):
   const { store } = await openStack(options, deps);
   const holder = await store.holder();
   if (!holder) {
-    stateView(deps).unlocked(undefined, false);
+    stateView(deps).unlocked(undefined);
     return 0;
   }
   const { owner, life } = holder;
@@ -115,7 +116,7 @@ export async function runStateUnlock(options: UnlockOptions, deps: CommandDeps):
     await requireId(holder, options, deps);
   }
   await store.unlock({ evenOf: owner });
-  stateView(deps).unlocked(owner, life === 'dead');
+  stateView(deps).unlocked(holder);
   return 0;
 }
 
