@@ -1,4 +1,5 @@
 /** The guest gets cloud-init settings from a drive. A clone may inherit one; an empty VM has none. */
+import { Buffer } from 'node:buffer';
 import { advice, setting } from '../../../base/hint.ts';
 import { userDataProblem } from '../seed/documents.ts';
 import { ownDocuments } from '../seed/fields.ts';
@@ -87,12 +88,14 @@ export const ownDocumentsFitTheGuest: VmRule = {
   },
 };
 
-/** Proxmox checks keys with ssh-keygen and does not say which one is wrong. */
+/** Proxmox reads each key with ssh-keygen, after the clone exists, and does not say which one is wrong. */
 export const sshKeysArePublic: VmRule = {
   reads: ['cloud_init.ssh_keys'],
   *check(vm) {
     for (const [index, key] of (vm.fields.cloud_init?.ssh_keys ?? []).entries()) {
-      if (/^((ssh|ecdsa|sk)-[a-z0-9@.-]+) [A-Za-z0-9+/]{16,}={0,3}( [^\n]*)?$/.test(key.trim())) continue;
+      const [, type, data] =
+        /^((?:ssh|ecdsa|sk)-[a-z0-9@.-]+) ([A-Za-z0-9+/]{16,}={0,3})(?: [^\n]*)?$/.exec(key.trim()) ?? [];
+      if (type !== undefined && data !== undefined && isWholeKey(type, Buffer.from(data, 'base64'))) continue;
       const isPrivate = /PRIVATE KEY/.test(key);
       // The text is not repeated: it may be a private key.
       yield {
@@ -100,9 +103,31 @@ export const sshKeysArePublic: VmRule = {
         path: `cloud_init.ssh_keys.${index}`,
         detail: isPrivate
           ? 'This is a private key; only its public half belongs here.'
-          : `Key ${index + 1} is not a public SSH key.`,
+          : type === undefined
+            ? `Key ${index + 1} is not a public SSH key.`
+            : `Key ${index + 1} is damaged: the text after "${type}" is not a whole key. Part of it is probably missing.`,
         hint: 'Write one line as in a .pub file: ssh-ed25519 AAAA… comment.',
       };
     }
   },
 };
+
+const ED25519_BYTES = 32;
+
+/** RFC 4253, 6.6: a key is a sequence of fields, each with its length in front; the first one names the type. */
+function isWholeKey(type: string, blob: Buffer): boolean {
+  const fields: Buffer[] = [];
+  for (let offset = 0; offset < blob.length; ) {
+    if (offset + 4 > blob.length) return false;
+    const end = offset + 4 + blob.readUInt32BE(offset);
+    if (end > blob.length) return false;
+    fields.push(blob.subarray(offset + 4, end));
+    offset = end;
+  }
+  const [name, first] = fields;
+  return (
+    name?.toString('latin1') === type &&
+    first !== undefined &&
+    (type !== 'ssh-ed25519' || first.length === ED25519_BYTES)
+  );
+}
