@@ -9,7 +9,6 @@ import { throwIfCanceled } from '../base/clock.ts';
 import type { Diagnostic } from '../base/diagnostics.ts';
 import { isFamily, ProxwrightError, toDiagnostic } from '../base/errors.ts';
 import { advice, command } from '../base/hint.ts';
-import { shellWord } from '../base/text/shell.ts';
 import type { Occupancy } from '../kinds/action.ts';
 import type { Plan } from '../kinds/change.ts';
 import type { StepContext } from '../kinds/registry.ts';
@@ -134,7 +133,7 @@ class Execution {
       where: { address },
       detail: `${isHook ? `A hook of ${by} failed` : `${by} did not become ready`}, so ${address} was not taken down and stays as it is.`,
       hint: isAsked
-        ? `Repair ${by}, then run the same command again. For ${address} alone, add --only ${shellWord(address)}.`
+        ? `Repair ${by}, then continue with the command that this run names at its end.`
         : advice`Repair ${by}, then continue: ${command('apply', ...again)}. To change ${address} alone: ${command('apply', '--only', address, ...again)}`,
     }).diagnostic;
   }

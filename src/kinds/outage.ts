@@ -11,6 +11,10 @@ export type HookMoment = (typeof HOOK_MOMENTS)[number];
 /** `started`, left by a run that died: whether the program ended is unknown. */
 export const hookStatus = z.enum(['started', 'done', 'failed']);
 
+/** What makes a VM unavailable, as its hooks are told. */
+const HOOK_CHANGES = ['restart', 'replace', 'move', 'rollback', 'stop', 'start', 'destroy'] as const;
+export type HookChange = (typeof HOOK_CHANGES)[number];
+
 /** What a VM takes over from the one it replaces. */
 const kept = z.strictObject({
   vmid: z.number().int(),
@@ -21,7 +25,14 @@ const kept = z.strictObject({
 });
 
 /** How a step announces that it makes its resource unavailable. */
-export const outageStart = z.strictObject({ group: z.string(), keeps: kept.optional() });
+export const outageStart = z.strictObject({
+  group: z.string(),
+  /** Missing in older journals. A later run, which may only wait for the VM, tells its hooks the same. */
+  change: z.enum(HOOK_CHANGES).optional(),
+  /** The VM that is replaced: as long as it is recorded, there is no new one. */
+  replacedUuid: z.string().optional(),
+  keeps: kept.optional(),
+});
 
 export const outageRecord = outageStart.extend({
   /** ISO 8601. */

@@ -8,6 +8,15 @@ export interface TypedOptions extends PlanningOptions {
   readonly verify?: boolean;
 }
 
+/** Options of any command that changes the cluster. */
+export interface ResumedOptions extends PlanningOptions {
+  readonly all?: boolean;
+  readonly targetStorage?: string;
+  readonly memory?: boolean;
+  readonly description?: string;
+  readonly start?: boolean;
+}
+
 export function typedCommand(command: 'apply' | 'verify', options: TypedOptions, planFile?: string): string {
   const words = [
     'proxwright',
@@ -17,15 +26,36 @@ export function typedCommand(command: 'apply' | 'verify', options: TypedOptions,
     ...several('--only', options.only),
     ...several('--replace', options.replace),
     ...several('--destroy-data', options.destroyData),
-    ...(options.hooks === false ? ['--no-hooks'] : []),
+    ...off('--no-hooks', options.hooks),
     ...several('--hook-again', options.hookAgain),
     ...several('--hook-done', options.hookDone),
-    ...(options.allowDelete ? ['--allow-delete'] : []),
-    ...(options.allowRestart ? ['--allow-restart'] : []),
-    ...(options.verify ? ['--verify'] : []),
-    ...(options.yes ? ['--yes'] : []),
+    ...on('--allow-delete', options.allowDelete),
+    ...on('--allow-restart', options.allowRestart),
+    ...on('--verify', options.verify),
+    ...on('--yes', options.yes),
   ];
   return words.map(shellWord).join(' ');
+}
+
+/**
+ * The words of a run that are part of the command that resumes it: not the consent, and not what the run may have done
+ * already, which `again` says.
+ */
+export function resumingWords(options: ResumedOptions, again: readonly string[] = []): string[] {
+  const { targetStorage, description } = options;
+  return [
+    ...stackWords(options),
+    ...several('--only', options.only),
+    ...again,
+    ...several('--destroy-data', options.destroyData),
+    ...off('--no-hooks', options.hooks),
+    ...on('--allow-delete', options.allowDelete),
+    ...on('--all', options.all),
+    ...several('--target-storage', targetStorage === undefined ? [] : [targetStorage]),
+    ...on('--memory', options.memory),
+    ...several('--description', description === undefined ? [] : [description]),
+    ...off('--no-start', options.start),
+  ];
 }
 
 /** The options that say which stack, with which values. */
@@ -43,4 +73,13 @@ export function stackWords({ file, var: variables, varFile }: StackOptions): str
 
 function several(name: string, values: readonly string[] = []): string[] {
   return values.flatMap((value) => [name, value]);
+}
+
+function on(name: string, value: boolean | undefined): string[] {
+  return value ? [name] : [];
+}
+
+/** Commander's name of `--no-hooks` is `hooks`. */
+function off(name: string, value: boolean | undefined): string[] {
+  return value === false ? [name] : [];
 }

@@ -5,14 +5,22 @@ import { KnownSecrets } from '../../base/secret.ts';
 import { VirtualClock } from '../../base/virtual-clock.ts';
 import type { CommandDeps } from '../command.ts';
 
-export function testDeps(part: Partial<CommandDeps> = {}): { readonly deps: CommandDeps; readonly warnings: string[] } {
+interface TestDeps {
+  readonly deps: CommandDeps;
+  readonly warnings: string[];
+  readonly errors: string[];
+}
+
+export function testDeps(part: Partial<CommandDeps> = {}): TestDeps {
   const warnings: string[] = [];
+  const errors: string[] = [];
   const nowhere = { write: () => true };
   const deps: CommandDeps = {
     terminal: {
       ...silentLogger,
       log: (level, message) => {
         if (level === 'warn') warnings.push(message);
+        if (level === 'error') errors.push(message);
       },
       result: () => {},
       data: () => {},
@@ -34,5 +42,5 @@ export function testDeps(part: Partial<CommandDeps> = {}): { readonly deps: Comm
     ask: async () => undefined,
     ...part,
   };
-  return { deps, warnings };
+  return { deps, warnings, errors };
 }

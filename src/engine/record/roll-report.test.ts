@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toAddress } from '../../base/address.ts';
 import { rollsOf } from '../../kinds/change.ts';
 import type { ResourceOutcome } from '../../state/events.ts';
-import { unfinishedRolls } from './roll-report.ts';
+import { argumentsOfAll, isPartial, unfinishedRolls } from './roll-report.ts';
 
 const members = ['vm.web[1]', 'vm.web[2]', 'vm.web[3]', 'vm.web[4]'].flatMap((text) => toAddress(text) ?? []);
 
@@ -72,4 +72,12 @@ describe('an unfinished roll', () => {
 
 it('a finished roll has no report', () => {
   expect(report(Object.fromEntries(members.map((each) => [each, 'done'])), members, restarted)).toEqual([]);
+});
+
+it('the arguments of all unfinished rolls name --allow-restart once, and a single VM is not partly changed', () => {
+  const part = { group: 'vm.web', changed: [], failed: members.slice(0, 1), unchanged: [] };
+  const restarting = { ...part, again: ['--allow-restart'] };
+  const replacing = { ...part, unchanged: members.slice(1, 2), again: ['--replace', 'vm.db', '--allow-restart'] };
+  expect(argumentsOfAll([restarting, replacing])).toEqual(['--replace', 'vm.db', '--allow-restart']);
+  expect([restarting, replacing].map(isPartial)).toEqual([false, true]);
 });

@@ -18,7 +18,7 @@ export interface RollReport {
   readonly again: readonly string[];
 }
 
-/** Only for unfinished rolls. `begun`: the resources of which a step has run. */
+/** Only what is unfinished, also of single VMs. `begun`: the resources of which a step has run. */
 export function unfinishedRolls(
   rolls: readonly Roll[],
   outcomes: ReadonlyMap<string, ResourceOutcome>,
@@ -32,10 +32,12 @@ export function unfinishedRolls(
     const failed = members.filter((address) => !changed.includes(address) && begun.has(address));
     return { group, changed, failed, unchanged, again: argumentsOf(again, failed, unchanged) };
   });
-  return reports.filter(({ failed, unchanged, changed }) => {
-    // A single VM is no roll.
-    return failed.length + unchanged.length > 0 && changed.length + failed.length + unchanged.length > 1;
-  });
+  return reports.filter(({ failed, unchanged }) => failed.length + unchanged.length > 0);
+}
+
+/** A single VM is changed or not, and never partly. */
+export function isPartial({ changed, failed, unchanged }: RollReport): boolean {
+  return changed.length + failed.length + unchanged.length > 1;
 }
 
 function argumentsOf(
@@ -45,8 +47,17 @@ function argumentsOf(
 ): readonly string[] {
   const untouched = unchanged.flatMap((address) => again[address] ?? []);
   const begun = failed.flatMap((address) => again[address] ?? []).filter((word) => word === ALLOW_RESTART);
-  const isRestart = [...untouched, ...begun].includes(ALLOW_RESTART);
-  return [...untouched.filter((word) => word !== ALLOW_RESTART), ...(isRestart ? [ALLOW_RESTART] : [])];
+  return withoutRepeats([...untouched, ...begun]);
+}
+
+/** Arguments of the apply that continues all of them. */
+export function argumentsOfAll(reports: readonly RollReport[]): readonly string[] {
+  return withoutRepeats(reports.flatMap(({ again }) => again));
+}
+
+function withoutRepeats(words: readonly string[]): string[] {
+  const others = words.filter((word) => word !== ALLOW_RESTART);
+  return words.includes(ALLOW_RESTART) ? [...others, ALLOW_RESTART] : others;
 }
 
 const ALLOW_RESTART = '--allow-restart';

@@ -1,7 +1,7 @@
 /** The steps of a VM: the input of each action, as plain JSON data. */
 import type { Address } from '../../base/address.ts';
 import type { Relocation } from '../kind.ts';
-import type { HookMoment } from '../outage.ts';
+import type { HookChange, HookMoment } from '../outage.ts';
 import { makeStep, type Stage, type Step, type StepOptions } from '../step.ts';
 import type { SeedInput, UnseedInput } from './actions/disks/seed.ts';
 import type { PackedEntry } from './config/packed.ts';
@@ -164,7 +164,7 @@ export interface HookInput {
   /** `vm.worker`. */
   readonly group: string;
   /** What makes the VM unavailable. */
-  readonly change: 'restart' | 'replace' | 'move' | 'stop' | 'start' | 'destroy';
+  readonly change: HookChange;
   /** From the file: which NIC is used to reach the VM. */
   readonly nics?: VmFields['nics'];
   /** An earlier run started it, and its end is unknown: it does not run until the user has decided. */

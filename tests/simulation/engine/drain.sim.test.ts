@@ -296,7 +296,7 @@ vms:
     expect(stopped).toMatchObject({
       code: 'ROLL_STOPPED',
       hint: {
-        text: "Repair vm.web[1], then run the same command again. For vm.web[2] alone, add --only 'vm.web[2]'.",
+        text: 'Repair vm.web[1], then continue with the command that this run names at its end.',
       },
     });
   });

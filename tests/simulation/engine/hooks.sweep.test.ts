@@ -65,6 +65,11 @@ async function watched(): Promise<{ readonly scene: Scene; readonly mostDown: ()
   return { scene, mostDown: () => most };
 }
 
+/** What the programs were told, each once. */
+const changesIn = ({ programs }: Scene) => [
+  ...new Set(programs.map(({ environment }) => environment.PROXWRIGHT_VM_CHANGE)),
+];
+
 const failing = (scene: Scene, program: string) => {
   const usual = scene.program;
   scene.program = async (started) => {
@@ -210,6 +215,7 @@ describe('hooks', () => {
     expect(scene.programs).toEqual([]);
     expect(failuresOf(await scene.snapshots(BEFORE, ROLLBACK))).toEqual([]);
     expect(ranIn(scene)).toEqual(inOrder);
+    expect(changesIn(scene)).toEqual(['rollback']);
     scene.programs.length = 0;
     const points = [...scene.points];
     scene.killAt = points.findIndex((point) => point.startsWith('during drain web-2')) + 1;
@@ -270,29 +276,50 @@ describe('a killed run with hooks', () => {
   });
 
   it.each([
+    ['after_ready of a new VM', 'uncordon web-1', 'replace'],
+    ['before_stop of a VM that stays', 'drain web-1', 'start'],
+  ] as const)('tells %s what the interrupted run did', async (_, program, change) => {
+    const { scene } = await watched();
+    const replace = ['vm.web[1]'];
+    const points = await pointsOfWhole(BEFORE, replace);
+    scene.killAt = points.findIndex((point) => point.startsWith(`during ${program}`)) + 1;
+    expect(await scene.apply(BEFORE, { replace })).toMatchObject({ kind: 'killed' });
+    await scene.clock.advance(60_000);
+    scene.programs.length = 0;
+    expect(failuresOf(await scene.apply(BEFORE, { hooks: { again: ['vm.web'] } }))).toEqual([]);
+    expect(changesIn(scene)).toEqual([change]);
+  });
+
+  it.each([
     ['a restart', AFTER, undefined, 29],
     ['a replacement', BEFORE, ['vm.web'], 53],
-  ] as const)('repeats no hook that has ended, wherever %s is killed', async (_, text, replace, stride) => {
-    const points = await pointsOfWhole(text, replace);
-    const hooked = points.flatMap((point, index) => (/drain|uncordon|hook/.test(point) ? [index + 1] : []));
-    const failures: string[] = [];
-    for (const killAt of new Set([
-      ...pointsOf(points.length, stride),
-      ...pointsOf(hooked.length, 5).map((at) => hooked[at - 1] ?? 1),
-    ])) {
-      const { scene, mostDown } = await watched();
-      const before = beforehand(scene);
-      scene.killAt = killAt;
-      await scene.apply(text, { ...(replace && { replace }) });
-      await scene.clock.advance(60_000);
-      const found = failuresOf(await resume(scene, text, killAt % 2 === 0 ? 'again' : 'done'));
-      found.push(...(await complaintsAfter(scene, text, before)));
-      if (mostDown() > 1) found.push(`${mostDown()} members were out of service at once`);
-      found.push(...repeatedIn(scene, await journalOf(scene)));
-      failures.push(...found.map((each) => `killed at ${killAt} (${points[killAt - 1]}): ${each}`));
-    }
-    expect(failures.slice(0, 20)).toEqual([]);
-  });
+  ] as const)(
+    'repeats no hook that has ended, wherever %s is killed, and tells each what changes',
+    async (_, text, replace, stride) => {
+      const points = await pointsOfWhole(text, replace);
+      const hooked = points.flatMap((point, index) => (/drain|uncordon|hook/.test(point) ? [index + 1] : []));
+      const failures: string[] = [];
+      for (const killAt of new Set([
+        ...pointsOf(points.length, stride),
+        ...pointsOf(hooked.length, 5).map((at) => hooked[at - 1] ?? 1),
+      ])) {
+        const { scene, mostDown } = await watched();
+        const before = beforehand(scene);
+        scene.killAt = killAt;
+        await scene.apply(text, { ...(replace && { replace }) });
+        await scene.clock.advance(60_000);
+        const found = failuresOf(await resume(scene, text, killAt % 2 === 0 ? 'again' : 'done'));
+        found.push(...(await complaintsAfter(scene, text, before)));
+        if (mostDown() > 1) found.push(`${mostDown()} members were out of service at once`);
+        found.push(
+          ...repeatedIn(scene, await journalOf(scene)),
+          ...untrueChanges(scene, replace ? 'replace' : 'restart'),
+        );
+        failures.push(...found.map((each) => `killed at ${killAt} (${points[killAt - 1]}): ${each}`));
+      }
+      expect(failures.slice(0, 20)).toEqual([]);
+    },
+  );
 });
 
 /** A hook may start again only if the journal does not have its end; each drained member is brought back. */
@@ -313,6 +340,21 @@ function repeatedIn(scene: Scene, events: Awaited<ReturnType<typeof journalOf>>)
     if (own.length > 0 && !own.at(-1)?.command.startsWith('uncordon')) found.push(`${name} stays drained`);
   }
   return found;
+}
+
+/** A member that was only drained when the run died is put back as it was: `start`. */
+function untrueChanges(scene: Scene, change: string): string[] {
+  return NAMES.flatMap((name, index) => {
+    const own = scene.programs.filter(({ command }) => command.split(' ')[1] === name);
+    const wasReplaced = [...scene.world.tasks.values()].some(
+      ({ type, id }) => type === 'qmdestroy' && id === String(411 + index),
+    );
+    const expected = change === 'replace' && !wasReplaced ? ['replace', 'start'] : [change];
+    return own.flatMap(({ command, environment }) => {
+      const told = environment.PROXWRIGHT_VM_CHANGE ?? '';
+      return expected.includes(told) ? [] : [`${command} was told ${told}`];
+    });
+  });
 }
 
 async function pointsOfWhole(text: string, replace?: readonly string[]): Promise<string[]> {

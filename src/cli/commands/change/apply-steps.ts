@@ -4,12 +4,13 @@ import { canceled, isCanceled } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import { counted } from '../../../base/values/units.ts';
 import { stackOutputs } from '../../../engine/outputs/outputs.ts';
+import { argumentsOfAll } from '../../../engine/record/roll-report.ts';
 import type { Change, Plan } from '../../../kinds/change.ts';
 import type { CommandDeps } from '../../command.ts';
 import { isYes } from '../../consent.ts';
 import { type Failure, problemOfRun } from '../../evidence/incident-file.ts';
 import type { EvidenceOptions } from '../../evidence/proof.ts';
-import { stackWords } from '../../evidence/typed-command.ts';
+import { resumingWords } from '../../evidence/typed-command.ts';
 import { withLocalNeeds } from '../../stack/local-needs.ts';
 import type { OpenedStack } from '../../stack/open.ts';
 import { writeOutputFiles } from '../../stack/output-files.ts';
@@ -136,7 +137,11 @@ export async function executePlan({ options, opened, run, draft }: ApplyWork, pl
     throw error;
   });
   const conclusion = conclusionOf('apply', execution, opened, run.session.state, plan);
-  applyView(run.deps).concluded({ ...conclusion, stackWords: stackWords(options) });
+  const { typed, only = [], ...others } = options;
+  // Another command names its resources itself.
+  const selected = typed === undefined ? { ...others, only } : others;
+  const resume = [...(typed ?? 'apply').split(' '), ...resumingWords(selected, argumentsOfAll(conclusion.rolls))];
+  applyView(run.deps).concluded({ ...conclusion, resume });
   const { code, problems, outcomes } = conclusion;
   if (code === 1) await draft({ plan, problems, outcomes });
   return conclusion;

@@ -9,6 +9,7 @@ import { isEmpty, type Plan } from '../../../kinds/change.ts';
 import { readRecorded } from '../../../state/recorded.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
 import { isYes, needsYes } from '../../consent.ts';
+import { type ResumedOptions, resumingWords } from '../../evidence/typed-command.ts';
 import { connect } from '../../stack/connect.ts';
 import { type OpenedStack, openStack } from '../../stack/open.ts';
 import { checkPlanning, privilegeWarnings, requirePlan } from '../../stack/planning.ts';
@@ -28,6 +29,8 @@ export interface AskedCommand {
   readonly command: Exclude<Conclusion['command'], 'apply' | 'destroy'>;
   /** What resumes it: `drain pve1`. */
   readonly typed: string;
+  /** Typed again, it would also repeat what is done. */
+  readonly repeats?: true;
   /** The question unless --yes was given, with the message for a no; undefined for a command that destroys nothing. */
   readonly question?: { readonly text: string; readonly refused: string };
   /** The message if there is nothing to do. */
@@ -37,7 +40,7 @@ export interface AskedCommand {
 
 export async function runAsked(
   command: AskedCommand,
-  options: AskedOptions,
+  options: AskedOptions & ResumedOptions,
   outerDeps: CommandDeps,
 ): Promise<ExitCode> {
   const { typed, question } = command;
@@ -61,10 +64,21 @@ export async function runAsked(
       throw canceled(question.refused);
     }
     const conclusion = conclusionOf(command.command, await run.execute(plan), opened, session.state, plan);
-    // The same command resumes it, whichever group is only partly changed.
-    view.concluded({ ...conclusion, typed, rolls: [] });
+    // A command of its own resumes it, whichever group is only partly changed.
+    view.concluded({ ...conclusion, resume: resumeOf(command, options, conclusion), rolls: [] });
     return conclusion.code;
   });
+}
+
+/** Exported for its test. */
+export function resumeOf(
+  { typed, repeats }: Pick<AskedCommand, 'typed' | 'repeats'>,
+  options: ResumedOptions,
+  { outcomes }: Pick<Conclusion, 'outcomes'>,
+): string[] {
+  const unfinished = [...outcomes].flatMap(([address, outcome]) => (outcome === 'done' ? [] : [address]));
+  const again = options.allowRestart ? ['--allow-restart'] : [];
+  return [...typed.split(' '), ...resumingWords(repeats ? { ...options, only: unfinished } : options, again)];
 }
 
 /** Without the lock: what an unfinished run left is taken into account, but not settled. */

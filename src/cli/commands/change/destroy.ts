@@ -5,6 +5,7 @@ import { counted } from '../../../base/values/units.ts';
 import type { StackState } from '../../../kinds/recorded.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../../command.ts';
 import { needsYes } from '../../consent.ts';
+import { resumingWords } from '../../evidence/typed-command.ts';
 import { openStack } from '../../stack/open.ts';
 import { checkPlanning, requirePlan } from '../../stack/planning.ts';
 import { conclusionOf, withStackRun } from '../../stack/run.ts';
@@ -54,7 +55,7 @@ export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps
     // The result names VMs that the state no longer contains afterwards.
     const before = session.state;
     const conclusion = conclusionOf('destroy', await run.execute(plan), opened, before, plan);
-    view.concluded(conclusion);
+    view.concluded({ ...conclusion, resume: ['destroy', ...resumingWords(options)] });
     return conclusion.code;
   });
 }

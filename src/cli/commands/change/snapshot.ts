@@ -40,6 +40,8 @@ export function runDelete(name: string, options: AskedOptions, deps: CommandDeps
 export function runRollback(name: string, options: RollbackOptions, deps: CommandDeps): Promise<ExitCode> {
   return run({ kind: 'rollback', name, start: options.start !== false }, options, deps, {
     command: 'rollback',
+    // A second rollback would lose what the members that are done have written meanwhile.
+    repeats: true,
     question: {
       text: 'Roll these VMs back? Data written since the snapshot is lost.',
       refused: 'Nothing was rolled back.',
@@ -51,7 +53,7 @@ function run(
   request: SnapshotRequest,
   options: AskedOptions & HookOptions,
   deps: CommandDeps,
-  words: Pick<AskedCommand, 'command' | 'question'>,
+  words: Pick<AskedCommand, 'command' | 'question' | 'repeats'>,
 ): Promise<ExitCode> {
   return runAsked(
     {

@@ -3,9 +3,9 @@
  */
 
 import type { Diagnostic } from '../../../base/diagnostics.ts';
-import { OWN_LANGUAGE } from '../../../base/hint.ts';
+import { shellWord } from '../../../base/text/shell.ts';
 import { counted, inNumber, printDuration } from '../../../base/values/units.ts';
-import type { RollReport } from '../../../engine/record/roll-report.ts';
+import { isPartial, type RollReport } from '../../../engine/record/roll-report.ts';
 import type { Plan } from '../../../kinds/change.ts';
 import type { StackState } from '../../../kinds/recorded.ts';
 import type { MachineView } from '../../../kinds/shown.ts';
@@ -20,8 +20,8 @@ import { chooseView, type ViewDeps } from '../view.ts';
 
 export interface Conclusion {
   readonly command: keyof typeof VERBS;
-  /** What to type to resume; the command by default. */
-  readonly typed?: string;
+  /** The words after `proxwright` that resume the run; the command alone by default. */
+  readonly resume?: readonly string[];
   readonly code: ExitCode;
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   readonly problems: ReadonlyMap<string, Diagnostic>;
@@ -31,8 +31,6 @@ export interface Conclusion {
   readonly restartPending: readonly string[];
   /** Groups of which not all members that should be changed are changed and ready. */
   readonly rolls: readonly RollReport[];
-  /** The typed options that select the stack and its values: the command that continues a roll needs them, too. */
-  readonly stackWords?: readonly string[];
   /** The VMs of the file. */
   readonly vms: readonly MachineView[];
   /** What is recorded of every VM, including those that are no longer in the file. */
@@ -61,7 +59,8 @@ export function applyView(deps: ViewDeps): ApplyView {
         const { tookMs, vms, restartPending, rolls } = conclusion;
         const outcomes = Object.fromEntries(conclusion.outcomes);
         const applied = vms.filter((vm) => conclusion.outcomes.has(vm.address));
-        const unfinished = rolls.length > 0 && { rolls };
+        const partial = rolls.filter(isPartial);
+        const unfinished = partial.length > 0 && { rolls: partial };
         print({ type: 'result', tookMs, outcomes, vms: applied, restartPending, ...unfinished });
         report(conclusion, terminal);
       },
@@ -82,19 +81,15 @@ export function destroyView(deps: ViewDeps): ApplyView {
 }
 
 /** Which members are new, which are old, and what continues. */
-function describeRoll(
-  { group, changed, failed, unchanged, again }: RollReport,
-  stackWords: readonly string[] = [],
-): string {
+function describeRoll({ group, changed, failed, unchanged }: RollReport, resume: string): string {
   const named = (words: string, members: readonly string[]) =>
     members.length === 0 ? [] : [`${words}: ${members.join(', ')}`];
   const parts = [
     ...named('changed and ready', changed),
-    ...named('not ready', failed),
+    ...named('not finished', failed),
     ...named('unchanged', unchanged),
   ];
-  const next = OWN_LANGUAGE.command({ command: 'apply', args: [...stackWords, ...again] });
-  return `${group} is partly changed. ${capitalised(parts.join('; '))}. To continue: ${next}`;
+  return `${group} is partly changed. ${capitalised(parts.join('; '))}. To continue: ${resume}`;
 }
 
 const capitalised = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
@@ -111,14 +106,15 @@ const VERBS = {
 
 /** The last message of a run. */
 function report(
-  { command, typed = command, code, outcomes, tookMs, restartPending, rolls, stackWords }: Conclusion,
+  { command, resume = command.split(' '), code, outcomes, tookMs, restartPending, rolls }: Conclusion,
   terminal: Terminal,
 ): void {
-  for (const roll of rolls) terminal.log('warn', describeRoll(roll, stackWords));
+  const typed = `proxwright ${resume.map(shellWord).join(' ')}`;
+  for (const roll of rolls.filter(isPartial)) terminal.log('warn', describeRoll(roll, typed));
   const addresses = [...outcomes.keys()];
   const count = (outcome: ResourceOutcome) => [...outcomes.values()].filter((each) => each === outcome).length;
   const done = count('done');
-  const resume = `Nothing was undone; run proxwright ${typed} again to resume`;
+  const advice = `Nothing was undone; run ${typed} again to resume`;
   if (code === 0) {
     const verb = VERBS[command];
     const pending = restartPending.length === 0 ? '' : ` Restart pending: ${restartPending.join(', ')}.`;
@@ -126,7 +122,7 @@ function report(
   } else if (code === EXIT_CANCELED) {
     const completed = `${partOf(done, addresses)} ${inNumber(done, 'is', 'are')} done`;
     const stopped = `${counted(count('canceled'), 'was', 'were')} stopped before completion`;
-    terminal.log('warn', `Stopped: ${completed}, ${stopped}. ${resume}.`);
+    terminal.log('warn', `Stopped: ${completed}, ${stopped}. ${advice}.`);
   } else {
     const parts = [
       [count('failed'), 'failed'],
@@ -135,6 +131,6 @@ function report(
     ] as const;
     const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
     const hard = command === 'destroy' ? ', and add --stop to stop VMs that do not shut down' : '';
-    terminal.log('error', `${partOf(done, addresses)} done; ${words.join(', ')}. ${resume}${hard}.`);
+    terminal.log('error', `${partOf(done, addresses)} done; ${words.join(', ')}. ${advice}${hard}.`);
   }
 }

@@ -3,7 +3,6 @@
  * records the start before the program starts and the end after it ended, so a later run knows what it must not repeat.
  */
 import { isCanceled, ProxwrightError } from '../../../base/errors.ts';
-import { advice, command } from '../../../base/hint.ts';
 import type { ProgramEnd } from '../../../base/processes.ts';
 import { visibleText } from '../../../base/text/safe-text.ts';
 import { shellWord } from '../../../base/text/shell.ts';
@@ -67,7 +66,7 @@ function commandOf(context: VmContext, { moment, run }: HookInput, values: Value
     code: 'HOOK_FAILED',
     where: { address: context.address, field: `hooks.${moment}` },
     detail: `The hook ${moment} was not started: it uses ${missing.map((name) => `\${${name}}`).join(', ')}, and no address of ${context.address} is known.`,
-    hint: advice`Give the VM a static address or a guest agent, use \${name} instead, or leave the hooks out: ${command('apply', '--no-hooks')}`,
+    hint: `Give the VM a static address or a guest agent, use \${name} instead, or add --no-hooks to leave the hooks out.`,
   });
 }
 
@@ -108,7 +107,8 @@ function failed(
       ...(output === '' ? [] : [output.replaceAll(/^/gm, '  ')]),
       state,
     ].join('\n'),
-    hint: advice`Remove the cause, then continue: ${command('apply')}, which runs it again. To continue without hooks: ${command('apply', '--no-hooks')}`,
+    // The command may also be a drain or a rollback, and the end of the run names it.
+    hint: 'Remove the cause, then continue with the command that this run names at its end: it runs the hook again. To continue without hooks, add --no-hooks.',
   });
 }
 

@@ -1,7 +1,7 @@
 /** Which hooks the steps of a VM get: before it goes down, and after it is ready again. Pure. */
 import { type Address, covers } from '../../../../base/address.ts';
 import type { HookChoice, PlannedHook } from '../../../change.ts';
-import type { HookMoment, OutageRecord } from '../../../outage.ts';
+import type { HookChange, HookMoment, OutageRecord } from '../../../outage.ts';
 import type { Step } from '../../../step.ts';
 import type { VmFields } from '../../fields/index.ts';
 import { type HookFields, hookTimeoutMs, withHookValues } from '../../fields/lifecycle/hooks.ts';
@@ -14,7 +14,7 @@ export interface HookedVm {
   readonly name: string;
   readonly hooks: HookFields | undefined;
   readonly nics: VmFields['nics'] | undefined;
-  readonly change: HookInput['change'];
+  readonly change: HookChange;
   /** Begun by an earlier run that did not finish. */
   readonly open: OutageRecord | undefined;
   /** `before_stop` is about the old VM of a create-first replacement. */

@@ -6,13 +6,13 @@ import { type Address, covers, parseAddress, replacedAddress } from '../../../..
 import type { HookChoice } from '../../../change.ts';
 import type { ResourcePlan } from '../../../kind.ts';
 import type { Observed } from '../../../observed.ts';
-import type { OutageRecord } from '../../../outage.ts';
+import type { HookChange, OutageRecord } from '../../../outage.ts';
 import type { StackState } from '../../../recorded.ts';
 import type { ResolvedStack, Rollout } from '../../../stack.ts';
 import type { Outage, Step } from '../../../step.ts';
 import type { UpdateFields } from '../../fields/lifecycle/update.ts';
+import type { VmRecord } from '../../record.ts';
 import type { ResolvedVm } from '../../stack.ts';
-import type { HookInput } from '../../steps.ts';
 import { readyStep } from '../desired-vm.ts';
 import { keptMacs } from '../replace/kept-macs.ts';
 import { hookStep, plannedHooks } from './hooks.ts';
@@ -132,7 +132,7 @@ function withHooks(member: Member, isTakenDown: boolean, { hooks, state, observe
   const { vm, plan, open } = member;
   const { address, fields } = vm;
   const wasStopped = state.vms[address]?.lastApplied.power === 'stopped';
-  const change = changeOf(plan);
+  const change = changeOf(member, state);
   const hooked = {
     address,
     group: `vm.${vm.group}`,
@@ -207,7 +207,8 @@ function chained(steps: readonly Step[], waiting: readonly (Step | undefined)[])
 }
 
 /** Recorded from the first step that takes the VM down, or removes its record, until the last one, even across runs. */
-function ended(plan: ResourcePlan, { vm, open }: Member, { state, observed }: RollContext): ResourcePlan {
+function ended(plan: ResourcePlan, member: Member, { state, observed }: RollContext): ResourcePlan {
+  const { vm, open } = member;
   const { steps, change } = plan;
   const isBeside = steps.some(isEndOfOld);
   const recorded = change?.kind === 'replace' && !isBeside ? state.vms[vm.address] : undefined;
@@ -220,7 +221,13 @@ function ended(plan: ResourcePlan, { vm, open }: Member, { state, observed }: Ro
       ...(recorded.given && { given: recorded.given }),
     },
   };
-  const begins = { group: `vm.${vm.group}`, ...keeps };
+  const old = isReplaced(open, state.vms[vm.address]) ? undefined : state.vms[vm.address]?.uuid;
+  const begins = {
+    group: `vm.${vm.group}`,
+    change: changeOf(member, state),
+    ...(change?.kind === 'replace' && old !== undefined && { replacedUuid: old }),
+    ...keeps,
+  };
   return {
     ...plan,
     steps: steps.map((step, index) => ({
@@ -231,9 +238,23 @@ function ended(plan: ResourcePlan, { vm, open }: Member, { state, observed }: Ro
   };
 }
 
-function changeOf({ change, steps }: ResourcePlan): HookInput['change'] {
+/** A run that completes what an earlier one began says what that one did: the hook of a new VM may do more than others. */
+function changeOf({ vm, plan, open }: Pick<Member, 'vm' | 'plan' | 'open'>, { vms }: StackState): HookChange {
+  const own = changeOfSteps(plan);
+  if (!open?.change) return own;
+  if (open.change === 'replace') return isReplaced(open, vms[vm.address]) ? 'replace' : own;
+  return own === 'start' && ['restart', 'move', 'rollback'].includes(open.change) ? open.change : own;
+}
+
+/** Not only begun: the old VM is gone, or set aside. */
+function isReplaced(open: OutageRecord | undefined, recorded: VmRecord | undefined): boolean {
+  return open?.change === 'replace' && open.replacedUuid !== recorded?.uuid;
+}
+
+function changeOfSteps({ change, steps }: ResourcePlan): HookChange {
   const does = (name: string) => steps.some(({ action }) => action === name);
   if (change?.kind === 'replace') return 'replace';
+  if (does('vm.rollback')) return 'rollback';
   if (does('vm.restart')) return 'restart';
   if (does('vm.stop')) return does('vm.start') ? 'move' : 'stop';
   return 'start';
@@ -271,7 +292,7 @@ function outageOf(member: Pick<Member, 'vm' | 'plan'>, context: RollContext): Ou
 /** What the file does not ask for: a plain apply would leave the member as it is. */
 function askedAgain({ vm, plan }: Pick<Member, 'vm' | 'plan'>, { replace = [], allowRestart }: RollContext): string[] {
   if (replace.some((selector) => covers(selector, vm.address))) return ['--replace', vm.address];
-  const isRestarted = ['restart', 'move'].includes(changeOf(plan));
+  const isRestarted = ['restart', 'move'].includes(changeOfSteps(plan));
   return isRestarted && allowRestart && vm.fields.restart !== 'when_needed' ? ['--allow-restart'] : [];
 }
 
