@@ -128,6 +128,12 @@ export function printState({ version, stack, lineage, serial, vms, files, outage
   return `${safeJson({ ...content, checksum: checksumOf(content) }, 2)}\n`;
 }
 
+/** For a store that replaces the state in the middle of a run: keeps it as it was before. */
+export async function backUpState(store: StateStore, text: string): Promise<void> {
+  const serial = serialOf(text);
+  if (serial !== undefined) await keepBackup(store, serial, text);
+}
+
 async function keepBackup(store: StateStore, serial: number, text: string): Promise<void> {
   await store.write(backupName(serial), text);
   const backups = await store.list(BACKUPS);

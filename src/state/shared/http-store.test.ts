@@ -8,7 +8,7 @@ import { VIRTUAL_START } from '../../base/virtual-clock.ts';
 import { emptyState } from '../../kinds/recorded.ts';
 import { JournalWriter, nameOfJournal, readRun } from '../journal.ts';
 import { MemoryStore } from '../memory-store.ts';
-import { lineageIn, writeState } from '../state-file.ts';
+import { lineageIn, listBackups, writeState } from '../state-file.ts';
 import { owner } from '../testing/conformance.ts';
 import { HttpStore, type HttpStoreOptions } from './http-store.ts';
 
@@ -153,6 +153,21 @@ describe('a store behind HTTP', () => {
       { serial: 2, lineage: 'line' },
     ]);
     expect(lineageIn(posted[1].proxwright.state)).toBe('line');
+  });
+
+  it('backs up the state that a run found, although events replace it before the run ends', async () => {
+    const { store, local } = await keepingServer();
+    await writeState(store, { ...emptyState('lab'), lineage: 'line' });
+    const before = await store.read('state.json');
+    await store.lock(owner('one'));
+    const journal = new JournalWriter(store, hastyClock(), 'one');
+    await journal.write({ event: 'runStarted', format: 2, runId: 'one', command: 'apply', who: 'tester' });
+    await journal.write({ event: 'stepStarted', step: 'vm.web/clone', address: 'vm.web', action: 'vm.clone' });
+    const patch = { address: 'vm.web', vm: { vmid: 401, node: 'pve1', name: 'web', phase: 'creating' as const } };
+    await journal.write({ event: 'learned', step: 'vm.web/clone', patch });
+    expect(await store.read('state.json')).not.toBe(before);
+    expect(await listBackups(store)).toEqual(['backups/state-00000001.json']);
+    expect(await local.read('backups/state-00000001.json')).toBe(before);
   });
 
   it('gives the salt of the digests to every machine, together with the state', async () => {

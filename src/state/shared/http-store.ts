@@ -21,7 +21,7 @@ import { closeRun, endedJournal, isUnfinished, unfinishedRuns } from '../journal
 import { assertMayUnlock, describeLock, lockedBy, UNREADABLE_OWNER } from '../lock-refusal.ts';
 import { readRecorded } from '../recorded.ts';
 import { sealed } from '../seal.ts';
-import { movedTo, parseState, printState, SALT_FILE, STATE_FILE } from '../state-file.ts';
+import { backUpState, movedTo, parseState, printState, SALT_FILE, STATE_FILE } from '../state-file.ts';
 import type { LockHolder, LockOwner, Outbox, StateStore, StoreLock } from '../store.ts';
 import { exchange, isConnectionFailure, type Reply } from './http-exchange.ts';
 import { type HttpLock, holderOf, httpLockOf, httpLockSchema } from './http-lock.ts';
@@ -74,6 +74,8 @@ export class HttpStore implements StateStore {
   #held: HttpLock | undefined;
   /** While the lock is held: the state that was read then, plus what was appended to journals since. */
   #state: StackState | undefined;
+  /** The state that the server had when this run took the lock, until there is a backup of it. */
+  #found: string | undefined;
   /** As the server last had it, or as the next state will set it. */
   #salt: string | undefined;
   /**
@@ -134,6 +136,8 @@ export class HttpStore implements StateStore {
     this.#state = foldEvents(before, [event]);
     if (identitiesIn(before) === identitiesIn(this.#state)) return;
     this.#state = { ...this.#state, serial: this.#state.serial + 1 };
+    if (this.#found !== undefined) await backUpState(this, this.#found);
+    this.#found = undefined;
     await this.#post(printState(this.#state));
   }
 
@@ -171,8 +175,10 @@ export class HttpStore implements StateStore {
     await this.#options.local.write(LOCK_FILE, JSON.stringify(lock));
     if (await this.#isSuperseded()) await this.#closeJournals();
     this.#held = lock;
+    this.#found = undefined;
     try {
       this.#state = (await readRecorded(this, this.#options.stackName)).state;
+      this.#found = await this.read(STATE_FILE);
     } catch {
       // Callers that need an unreadable state report it.
       this.#state = undefined;
