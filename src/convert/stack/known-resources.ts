@@ -4,7 +4,7 @@ import { attributeOf, type Block, type Body, blocksOf, type Expression, textOf }
 import { isBlockRow, type Row } from '../mapping/rows.ts';
 import type { StateResource } from '../state.ts';
 import { type Files, readModules } from '../terraform/convert.ts';
-import { type DeclaredResource, directoryOf, type Module } from '../terraform/module.ts';
+import type { DeclaredResource, Module } from '../terraform/module.ts';
 import { evaluate, NotKnown, type Scope } from './evaluate.ts';
 import { Labels, META, ModuleValues, variableFiles } from './module-values.ts';
 import type { Value } from './value.ts';
@@ -53,16 +53,7 @@ export function* knownResources({ files, modules: former, state = [] }: KnownInp
 
 /** Those that no other module uses; one that is used gets its variables there. */
 function rootsOf(modules: readonly Module[]): readonly Module[] {
-  const used = new Set(
-    modules.flatMap(({ directory, files }) =>
-      files.flatMap(({ body }) =>
-        blocksOf(body, 'module').flatMap((block) => {
-          const source = textOf(attributeOf(block.body, 'source')?.value);
-          return source?.startsWith('.') ? [directoryOf(directory, source)] : [];
-        }),
-      ),
-    ),
-  );
+  const used = new Set(modules.flatMap((module) => module.calls().map(({ directory }) => directory)));
   return modules.filter(({ directory }) => !used.has(directory));
 }
 

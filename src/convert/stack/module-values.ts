@@ -3,10 +3,10 @@
  * resources and a state. Modules are followed into their directories.
  */
 import { readBody } from '../hcl/read.ts';
-import { type Attribute, attributeOf, type Block, blocksOf, type Expression, textOf } from '../hcl/syntax.ts';
+import { type Attribute, attributeOf, type Block, blocksOf, type Expression } from '../hcl/syntax.ts';
 import type { StateResource } from '../state.ts';
 import type { Files } from '../terraform/convert.ts';
-import { directoryOf, type Module, type SourceFile } from '../terraform/module.ts';
+import type { Module, ModuleCall, SourceFile } from '../terraform/module.ts';
 import { vmidIn } from './entries.ts';
 import { entriesOf, evaluate, isObject, NotKnown, type Scope, textOfValue } from './evaluate.ts';
 import type { Value } from './value.ts';
@@ -62,6 +62,9 @@ interface Keyed {
   readonly key: string | number | undefined;
   readonly scope: Scope;
 }
+
+/** Of modules inside each other. */
+const MAX_DEPTH = 20;
 
 /** Arguments of the language itself. */
 export const META = new Set(['count', 'for_each', 'depends_on', 'provider']);
@@ -119,10 +122,12 @@ export class ModuleValues {
 
   /** Of all resources whose type is ours, here and in the modules below. */
   *instances(): Generator<Instance> {
+    const calls = new Map(this.module.calls().map((call) => [call.block, call]));
     for (const file of this.module.files) {
       for (const block of file.body.items) {
         if (block.kind !== 'block') continue;
-        if (block.type === 'module') yield* this.child(file, block);
+        const call = calls.get(block);
+        if (call) yield* this.child(call);
         const [type = '', name = ''] = block.labels.map(({ text }) => text);
         if (block.type !== 'resource' || !isOurs(type)) continue;
         for (const { key, scope } of this.keys(file, block, `${type}.${name}`)) {
@@ -133,14 +138,10 @@ export class ModuleValues {
     }
   }
 
-  private *child(file: SourceFile, block: Block): Generator<Instance> {
-    const name = block.labels[0]?.text ?? '';
+  private *child({ file, block, name, directory }: ModuleCall): Generator<Instance> {
     const subject = `module.${name}`;
-    const source = textOf(attributeOf(block.body, 'source')?.value);
-    const target = source?.startsWith('.')
-      ? this.work.modules.get(directoryOf(this.module.directory, source))
-      : undefined;
-    if (!target || target === this.module) {
+    const target = directory === undefined ? undefined : this.work.modules.get(directory);
+    if (!target || this.isTooDeep) {
       const why = 'The module is not in this directory. Copy it here first.';
       this.work.left({ file, start: block.start, subject }, 'source', why);
       return;
@@ -158,6 +159,11 @@ export class ModuleValues {
       const address = [this.address, `module.${name}${index}`].filter(Boolean).join('.');
       yield* new ModuleValues(target, this.work, { address, prefix: this.labelled(name, key), given }).instances();
     }
+  }
+
+  /** By a module that uses itself, which Terraform refuses. */
+  private get isTooDeep(): boolean {
+    return this.address.split('module.').length > MAX_DEPTH;
   }
 
   private labelOf(type: string, name: string, key: string | number | undefined): string {

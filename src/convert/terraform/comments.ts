@@ -43,12 +43,34 @@ function withBeside<Item extends Span>({ item, around }: Surrounded<Item>, besid
   return { item, around: { ...around, beside } };
 }
 
-/** The comment on the line that the gap begins on, and the lines after it. */
+const IN_GAP = /\/\*[\s\S]*?\*\/|(?:#|\/\/)[^\n]*|\n|[^\S\n]+|,/g;
+
+/**
+ * The comment on the line that the gap begins on, and the lines after it. A comment of several lines gets lines of its own,
+ * because what is beside it may move.
+ */
 function splitGap(gap: string): { readonly beside?: string; readonly lines: readonly string[] } {
-  const [first = '', ...rest] = gap
-    .replace(/^\s*,/, '')
-    .split('\n')
-    .map((line) => line.trim());
+  const rows: string[] = [''];
+  let isAfterLines = false;
+  const put = (text: string) => {
+    const row = rows.pop() ?? '';
+    rows.push(row === '' ? text : `${row} ${text}`);
+  };
+  for (const [text] of gap.matchAll(IN_GAP)) {
+    if (text === '\n') {
+      if (!isAfterLines) rows.push('');
+      isAfterLines = false;
+    } else if (text.startsWith('/*') && text.includes('\n')) {
+      if (rows.length === 1 || rows.at(-1) !== '') rows.push('');
+      rows.pop();
+      rows.push(...text.split('\n').map((line) => line.trim()), '');
+      isAfterLines = true;
+    } else if (/^(?:#|\/)/.test(text)) {
+      put(text.trimEnd());
+      isAfterLines = false;
+    }
+  }
+  const [first = '', ...rest] = rows;
   const lines = rest.slice(0, -1);
   // A comment before an item on its own line.
   const before = rest.at(-1);

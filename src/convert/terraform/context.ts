@@ -39,8 +39,14 @@ export interface Walk {
 }
 
 /** A block of the language, with its references translated and its indentation kept. */
-export function keptBlock(block: Block, source: string, references: References): readonly string[] {
-  const edits = keptEdits(block, source, references);
+export function keptBlock(
+  block: Block,
+  source: string,
+  references: References,
+  own: readonly Edit[] = [],
+): readonly string[] {
+  const isReplaced = (edit: Edit) => own.some(({ start, end }) => edit.start < end && edit.end > start);
+  const edits = [...own, ...keptEdits(block, source, references).filter((edit) => !isReplaced(edit))];
   return dedented(applied(source, block.start, block.end, edits), columnOf(source, block.start));
 }
 

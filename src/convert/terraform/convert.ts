@@ -9,7 +9,7 @@ import type { Finding, FindingKind } from '../report.ts';
 import type { StateResource } from '../state.ts';
 import { lostComments } from './comments.ts';
 import { commentedOut, expressionsIn } from './context.ts';
-import { type DeclaredResource, Module, type SourceFile } from './module.ts';
+import { type DeclaredResource, Module, type ModuleCall, type SourceFile } from './module.ts';
 import { formerNames, OUR_SOURCE, ourProviderName, providerEdits } from './providers.ts';
 import { applied, type Edit, editsOf, type ReferenceProblem, type References, wholeResources } from './references.ts';
 import { SNIPPET_TYPE, type Snippet, snippetContent, snippetsOf } from './snippets.ts';
@@ -52,15 +52,39 @@ export function convertFiles(files: Files, resources?: readonly StateResource[])
   const counts = { vms: 0, templates: 0, images: 0, snippets: 0 };
   const takeOvers = new Map<string, string[]>();
   const state = resources && new KnownState(resources, modules);
-  const work = modules.map((module) => new ModuleConversion({ module, findings, counts, takeOvers, state }));
-  const keepsFormer = work.some((each) => each.keepsFormer);
-  for (const each of work) for (const [path, text] of each.run(keepsFormer)) changed.set(path, text);
+  const directories = new Set(modules.map(({ directory }) => directory));
+  const work = modules.map(
+    (module) => new ModuleConversion({ module, findings, counts, takeOvers, state, directories }),
+  );
+  const scope = { keepsFormer: work.some((each) => each.keepsFormer), withOurs: withOurs(modules) };
+  for (const each of work) for (const [path, text] of each.run(scope)) changed.set(path, text);
   for (const [directory, blocks] of takeOvers) {
     changed.set(pathIn(`${directory}/`, MOVED_FILE), `${MOVED_HEAD}\n${blocks.join('\n')}`);
   }
   for (const [path, text] of changed) if (files.get(path) === text) changed.delete(path);
   const order = (a: Finding, b: Finding) => a.file.localeCompare(b.file) || a.line - b.line;
   return { changed, findings: findings.sort(order), modules, counts };
+}
+
+/** Directories of modules that have something of ours, or use one that does. */
+function withOurs(modules: readonly Module[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  let before = -1;
+  while (found.size > before) {
+    before = found.size;
+    for (const module of modules) {
+      const isOurs = module.resources.some(({ source }) => source !== undefined);
+      const uses = module.calls().some(({ directory }) => directory !== undefined && found.has(directory));
+      if (isOurs || uses) found.add(module.directory);
+    }
+  }
+  return found;
+}
+
+interface Scope {
+  /** Something of the former provider remains. */
+  readonly keepsFormer: boolean;
+  readonly withOurs: ReadonlySet<string>;
 }
 
 interface ModuleWork {
@@ -70,6 +94,8 @@ interface ModuleWork {
   /** Blocks that take over what the state has, by the directory of their module. */
   readonly takeOvers: Map<string, string[]>;
   readonly state: KnownState | undefined;
+  /** Of all modules that are converted. */
+  readonly directories: ReadonlySet<string>;
 }
 
 class ModuleConversion {
@@ -91,7 +117,30 @@ class ModuleConversion {
     const others = this.module.files.some(({ body }) =>
       body.items.some((item) => item.kind === 'block' && this.isOfFormer(item)),
     );
-    return others || this.snippets.size > 0 || this.module.resources.some((each) => this.isTemplate(each) === true);
+    const unread = this.module.calls().some((call) => this.mayUseFormer(call));
+    return (
+      others || unread || this.snippets.size > 0 || this.module.resources.some((each) => this.isTemplate(each) === true)
+    );
+  }
+
+  /** A module that convert does not read: it gets the former provider by name, or inherits it. */
+  private mayUseFormer({ block, directory }: ModuleCall): boolean {
+    if (directory !== undefined && this.work.directories.has(directory)) return false;
+    const providers = attributeOf(block.body, 'providers')?.value;
+    if (providers?.kind !== 'object') return this.module.formerProviders().length > 0;
+    const names = formerNames(this.module);
+    return providers.entries.some(({ value }) => ourProviderName(value, names) !== undefined);
+  }
+
+  /** A module that may have VMs, and is not converted. */
+  private unread(call: ModuleCall): void {
+    if (!this.mayUseFormer(call)) return;
+    const { file, block, name, source = '' } = call;
+    const isLikely = source.startsWith('.') || /proxmox/i.test(source) || attributeOf(block.body, 'providers');
+    const why = source.startsWith('.')
+      ? 'Convert did not read this module. Convert a directory that contains both.'
+      : 'This module comes from elsewhere, and convert did not read it. If it has VMs, convert a copy of it.';
+    this.found(file, isLikely ? 'review' : 'note', block, `module.${name}`, source, `${why} ${KEEPS_FORMER}`);
   }
 
   private isOfFormer({ type, labels }: Block): boolean {
@@ -103,16 +152,19 @@ class ModuleConversion {
     return !isSnippet && this.module.find(kind.text, name?.text ?? '') === undefined;
   }
 
-  run(keepsFormer: boolean): ReadonlyMap<string, string> {
+  run({ keepsFormer, withOurs }: Scope): ReadonlyMap<string, string> {
     const { module } = this;
+    const isOurs = withOurs.has(module.directory) || (!keepsFormer && withOurs.size > 0);
+    for (const call of module.calls()) this.unread(call);
     const result = new Map<string, string>();
     const hasOurs = module.resources.some(({ source }) => source !== undefined);
     if (hasOurs && module.formerProviders().length === 0) this.takesOver(module.directory, REQUIRED);
     for (const file of module.files) {
-      const edits = [
+      const translated = [
         ...file.body.items.flatMap((item) => this.itemEdits(file, item)),
-        ...this.providers(file, keepsFormer),
+        ...(isOurs ? this.providers(file, keepsFormer, withOurs) : []),
       ];
+      const edits = [...file.body.items.flatMap((item) => keptComments(file, item, translated)), ...translated];
       const text = withFinalNewline(applied(file.text, 0, file.text.length, edits), file.text);
       result.set(file.path, withLineEndsOf(file.text, text));
     }
@@ -122,9 +174,12 @@ class ModuleConversion {
     return result;
   }
 
-  private providers(file: SourceFile, keepsFormer: boolean): readonly Edit[] {
+  private providers(file: SourceFile, keepsFormer: boolean, withOurs: ReadonlySet<string>): readonly Edit[] {
+    const known = keepsFormer ? withOurs : this.work.directories;
+    const calls = this.module.calls().filter(({ directory }) => directory !== undefined && known.has(directory));
     return providerEdits(file, {
       module: this.module,
+      isOurs: (call) => calls.some(({ block }) => block === call),
       references: this.references((problem) => this.problem(file, 'provider', problem)),
       keepsFormer,
       found: (where, kind, span, subject, what, why) => this.found(where, kind, span, subject, what, why),
@@ -229,8 +284,7 @@ class ModuleConversion {
       'snippet',
       'The file in the storage stays: VMs that exist may still name it.',
     );
-    const lost = lostComments(file.text, file.body.comments, block, replacement);
-    return { start: block.start, end: block.end, text: [...lost, replacement].join('\n') };
+    return { start: block.start, end: block.end, text: replacement };
   }
 
   /** A `moved` block among resources that are ours now: both ends must have the new type. */
@@ -304,7 +358,17 @@ const REQUIRED = `terraform {
 }
 `;
 
+const KEEPS_FORMER = 'The former provider stays for it.';
+
 const MOVED_HEAD = `# Takes over what the former provider has in the state. Delete this file after the first apply.`;
+
+/** Above an item, the comments that its edits would lose. */
+function keptComments({ text, body }: SourceFile, { start, end }: Item, edits: readonly Edit[]): readonly Edit[] {
+  const own = edits.filter((edit) => edit.start >= start && edit.end <= end);
+  const lost =
+    own.length === 0 ? [] : lostComments(text, body.comments, { start, end }, applied(text, start, end, own));
+  return lost.length === 0 ? [] : [{ start, end: start, text: `${lost.join('\n')}\n` }];
+}
 
 function pathIn(beside: string, path: string): string {
   const directory = beside.includes('/') ? beside.slice(0, beside.lastIndexOf('/')) : '';

@@ -2,7 +2,7 @@
  * `lifecycle` of a translated VM: `ignore_changes` that only suppressed false drift is dropped, the rest is kept under
  * new names.
  */
-import type { Block, Expression } from '../hcl/syntax.ts';
+import type { Block, Expression, Span } from '../hcl/syntax.ts';
 import { attributeOf } from '../hcl/syntax.ts';
 import { isBlockRow, type Row } from '../mapping/rows.ts';
 import { keptBlock, type VmContext } from './context.ts';
@@ -52,11 +52,11 @@ const FALSE_DRIFT_WHY = 'Proxwright compares only what you configure, and anothe
 /** Undefined: nothing is left of it. */
 export function lifecycleLines(block: Block, context: VmContext): readonly string[] | undefined {
   const ignored = attributeOf(block.body, 'ignore_changes');
-  const lines = keptBlock(block, context.source, context.references);
-  if (ignored?.value.kind !== 'list') return lines;
+  const { source, references } = context;
+  if (ignored?.value.kind !== 'list') return keptBlock(block, source, references);
   const kept: string[] = [];
   for (const item of ignored.value.items) {
-    const text = context.source.slice(item.start, item.end);
+    const text = source.slice(item.start, item.end);
     const name = rootName(item);
     const row = context.table.rows.find((each) => (isBlockRow(each) ? each.block : each.from) === name);
     if (FALSE_DRIFT.has(name)) context.found('dropped', item, `ignore_changes of ${text}`, FALSE_DRIFT_WHY);
@@ -65,11 +65,19 @@ export function lifecycleLines(block: Block, context: VmContext): readonly strin
   }
   const others = block.body.items.filter((item) => item !== ignored);
   if (kept.length === 0 && others.length === 0) return undefined;
-  const start = lines.findIndex((line) => line.trimStart().startsWith('ignore_changes'));
-  const source = context.source.slice(ignored.start, ignored.end);
-  const length = source.split('\n').length;
-  const replaced = kept.length > 0 ? [`  ignore_changes = [${[...new Set(kept)].join(', ')}]`] : [];
-  return [...lines.slice(0, start), ...replaced, ...lines.slice(start + length)];
+  const edit =
+    kept.length > 0
+      ? { start: ignored.start, end: ignored.end, text: `ignore_changes = [${[...new Set(kept)].join(', ')}]` }
+      : { ...wholeLine(source, ignored), text: '' };
+  return keptBlock(block, source, references, [edit]);
+}
+
+/** With its line, if nothing else is on it. */
+function wholeLine(source: string, { start, end }: Span): Span {
+  const from = source.lastIndexOf('\n', start - 1);
+  const to = source.indexOf('\n', end);
+  const isAlone = source.slice(from + 1, start).trim() === '' && source.slice(end, to).trim() === '';
+  return isAlone ? { start: from, end: source[to - 1] === '\r' ? to - 1 : to } : { start, end };
 }
 
 function rootName(expression: Expression): string {

@@ -29,6 +29,15 @@ export interface DeclaredResource {
   readonly source: SourceResource | undefined;
 }
 
+export interface ModuleCall {
+  readonly file: SourceFile;
+  readonly block: Block;
+  readonly name: string;
+  readonly source: string | undefined;
+  /** Undefined: it is outside of the directory that is converted, or comes from a server. */
+  readonly directory: string | undefined;
+}
+
 export class Module {
   /** Relative; empty for the root. */
   readonly directory: string;
@@ -54,6 +63,16 @@ export class Module {
 
   find(type: string, name: string): DeclaredResource | undefined {
     return this.translated.get(`${type}.${name}`);
+  }
+
+  calls(): readonly ModuleCall[] {
+    return this.files.flatMap((file) =>
+      blocksOf(file.body, 'module').map((block) => {
+        const source = textOf(attributeOf(block.body, 'source')?.value);
+        const name = block.labels[0]?.text ?? '';
+        return { file, block, name, source, directory: directoryOf(this.directory, source) };
+      }),
+    );
   }
 
   /** `required_providers` entries for bpg or Telmate, by their local name. */
@@ -174,10 +193,12 @@ export function formerProvider(entry: Attribute): 'bpg' | 'telmate' | undefined 
   return /(^|\/)(telmate|thegameprofi|terraform-for-proxmox)\/proxmox$/.test(address) ? 'telmate' : undefined;
 }
 
-/** Of a module that another one names: `../vm`, from where that one is. */
-export function directoryOf(directory: string, source: string): string {
+/** Of a module that another one names: `../vm`, from where that one is. Undefined: it is outside of what is converted, or elsewhere. */
+function directoryOf(directory: string, source: string | undefined): string | undefined {
+  if (!source?.startsWith('.')) return undefined;
   const parts = directory === '' ? [] : directory.split('/');
   for (const part of source.split('/')) {
+    if (part === '..' && parts.length === 0) return undefined;
     if (part === '..') parts.pop();
     else if (part !== '.' && part !== '') parts.push(part);
   }

@@ -9,6 +9,7 @@ import {
 } from '../hcl/syntax.ts';
 import { BPG_PROVIDER, TELMATE_PROVIDER } from '../mapping/images.ts';
 import type { FindingKind } from '../report.ts';
+import { lostComments } from './comments.ts';
 import type { Module, SourceFile } from './module.ts';
 import type { Edit, References } from './references.ts';
 import { translateBlock } from './vm.ts';
@@ -23,6 +24,8 @@ export interface ProviderContext {
   readonly references: References;
   /** Other resources of the former provider remain. */
   readonly keepsFormer: boolean;
+  /** Whether the module that a block uses has something of ours. */
+  isOurs(call: Block): boolean;
   found(file: SourceFile, kind: FindingKind, span: { start: number }, subject: string, what: string, why: string): void;
 }
 
@@ -60,7 +63,7 @@ export function providerEdits(file: SourceFile, context: ProviderContext): reado
     edits.push({ start: block.start, end: block.end, text: context.keepsFormer ? `${former}\n\n${text}` : text });
   }
   for (const { file: where, entry } of formers) if (where === file) edits.push(...requiredEdits(file, entry, context));
-  for (const block of blocksOf(file.body, 'module')) {
+  for (const block of blocksOf(file.body, 'module').filter((call) => context.isOurs(call))) {
     const providers = attributeOf(block.body, 'providers')?.value;
     if (providers?.kind === 'object') edits.push(...moduleProviders(providers, names, file, context.keepsFormer));
   }
@@ -92,7 +95,8 @@ function requiredEdits(file: SourceFile, entry: Attribute, { module, keepsFormer
     const [start, end] = [lineStart + before.trimEnd().length, entry.end + blank.length];
     return [{ start, end, text: `\n${inner}${both.join(`\n${inner}`)}\n${indent}` }];
   }
-  const ours = lines.join(`\n${indent}`);
+  const lost = keepsFormer ? [] : lostComments(file.text, file.body.comments, entry, lines.join(''));
+  const ours = [...lost, ...lines].join(`\n${indent}`);
   return [{ start: entry.start, end: entry.end, text: keepsFormer ? `${former}\n${indent}${ours}` : ours }];
 }
 

@@ -2,10 +2,9 @@
  * What the state of a configuration records about its resources: their instances in every use of a module, with their
  * ids.
  */
-import { attributeOf, blocksOf, textOf } from '../../hcl/syntax.ts';
 import type { Value } from '../../stack/value.ts';
 import type { StateResource } from '../../state.ts';
-import { directoryOf, type Module } from '../module.ts';
+import type { Module } from '../module.ts';
 
 export interface KnownInstance {
   /** Of the module and the key, around the address of a resource: `module.a["x"].` and `[0]`. */
@@ -75,15 +74,9 @@ export class KnownState {
   }
 }
 
+/** Of the modules that are converted as well. */
 function calls(module: Module): readonly { readonly name: string; readonly directory: string }[] {
-  return module.files.flatMap(({ body }) =>
-    blocksOf(body, 'module').flatMap((block) => {
-      const source = textOf(attributeOf(block.body, 'source')?.value);
-      const name = block.labels[0]?.text;
-      if (name === undefined || !source?.startsWith('.')) return [];
-      return [{ name, directory: directoryOf(module.directory, source) }];
-    }),
-  );
+  return module.calls().flatMap(({ name, directory }) => (directory === undefined ? [] : [{ name, directory }]));
 }
 
 /** `module.a["x"].module.b[0]` → `module.a.module.b`. */

@@ -1,16 +1,19 @@
 terraform {
   required_providers {
+    proxmox = { source = "bpg/proxmox" }
     proxwright = {
       source = "proxwright.dev/proxwright/proxwright"
     }
   }
 }
+provider "proxmox" { alias = "lab" }
+
 provider "proxwright" {
   alias = "lab"
 }
 module "stack" {
   source = "./modules/stack"
-  providers = { proxwright = proxwright.lab }
+  providers = { proxmox = proxmox.lab, proxwright = proxwright.lab }
   vms = { a = { cores = 2 }, b = { cores = null } }
 }
 module "remote" {

@@ -1,5 +1,9 @@
 terraform {
   required_providers {
+    proxmox = {
+      source                = "bpg/proxmox"
+      configuration_aliases = [proxmox]
+    }
     proxwright = {
       source = "proxwright.dev/proxwright/proxwright"
       configuration_aliases = [proxwright]

@@ -1,5 +1,6 @@
 terraform {
   required_providers {
+    proxmox = { source = "bpg/proxmox" }
     proxwright = {
       source = "proxwright.dev/proxwright/proxwright"
     }
