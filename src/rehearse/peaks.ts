@@ -8,7 +8,13 @@ export interface NodePeak {
   readonly node: string;
   /** As the node reports it now, plus what started VMs are configured with. */
   readonly memory: Peak;
-  readonly storages: readonly (Peak & { readonly storage: string })[];
+  readonly storages: readonly StoragePeak[];
+}
+
+export interface StoragePeak extends Peak {
+  readonly storage: string;
+  /** Each node that has it reports the same. */
+  readonly shared: boolean;
 }
 
 export interface Peak {
@@ -41,7 +47,7 @@ export class Peaks {
         const space = storageSpace(world, storage, node.name);
         if (!space || !this.#peaks.has(place)) return [];
         const [beforeBytes, peakBytes] = [value(this.#before, place), value(this.#peaks, place)];
-        return [{ storage: storage.id, beforeBytes, peakBytes, totalBytes: space.totalBytes }];
+        return [{ storage: storage.id, shared: storage.shared, beforeBytes, peakBytes, totalBytes: space.totalBytes }];
       });
       return {
         node: node.name,

@@ -5,6 +5,7 @@ import { groupedBy } from '../../../base/values/groups.ts';
 import { counted, printDuration } from '../../../base/values/units.ts';
 import { nameOfStep } from '../../../engine/record/run-moments.ts';
 import type { StepRecord } from '../../../engine/record/run-record.ts';
+import type { Peak } from '../../../rehearse/peaks.ts';
 import type { Rehearsal } from '../../../rehearse/rehearse.ts';
 import type { Interruptions, Storms, TrialFailure } from '../../../rehearse/trial/interrupt.ts';
 import type { Paint } from '../text/paint.ts';
@@ -68,6 +69,8 @@ export function renderRehearsal(shown: ShownRehearsal, paint: Paint): string[] {
   const title = (text: string) => ['', paint('bold', text)];
   const list = (text: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : [...title(text), ...lines.map((line) => `  ${line}`)];
+  const table = (text: string, head: readonly string[], rows: readonly (readonly string[])[]) =>
+    rows.length === 0 ? [] : [...title(text), ...renderTable(head, rows, paint)];
   const range = `between ${printDuration(fastestMs)} and ${printDuration(slowestMs)}`;
   const isEmptyRun = run.steps.length === 0;
   const verdict = ok
@@ -76,9 +79,15 @@ export function renderRehearsal(shown: ShownRehearsal, paint: Paint): string[] {
       : paint('green', `The apply succeeds after ${printDuration(tookMs)}, ${range}.`)
     : paint('red', `The apply would fail: ${counted(rehearsal.problems.length, 'problem')}.`);
   return [
-    ...(isEmptyRun ? [] : [...title('Predicted timeline'), ...timeline(rehearsal, paint)]),
-    ...list('Order of starts and restarts', orderLines(rehearsal)),
-    ...(isEmptyRun ? [] : peakLines(rehearsal, paint)),
+    ...(isEmptyRun
+      ? []
+      : table(
+          'Predicted timeline',
+          ['resource', 'begins', 'ends', 'outcome', 'longest steps'],
+          timelineRows(rehearsal),
+        )),
+    ...table('Order of starts and restarts', ['at', 'what', 'resource'], orderRows(rehearsal)),
+    ...(isEmptyRun ? [] : table('Peak use', ['node', 'what', 'now', 'at the peak', 'of'], peakRows(rehearsal))),
     ...(isEmptyRun ? [] : list('Durations', rehearsal.durations)),
     ...(isEmptyRun ? [] : list('Assumed', rehearsal.assumptions)),
     ...list('The rehearsed plan differs from the real one', planDifferences),
@@ -93,14 +102,14 @@ export function renderRehearsal(shown: ShownRehearsal, paint: Paint): string[] {
 /** With more resources than this, members of a group that end alike share a row; whatever fails keeps its own. */
 const MOST_ROWS = 30;
 
-function timeline({ run }: Rehearsal, paint: Paint): string[] {
+function timelineRows({ run }: Rehearsal): string[][] {
   const start = Date.parse(run.startedAt ?? '');
   const since = (at: number) => (Number.isFinite(at) ? `+${printDuration(at - start)}` : '');
   const isLong = run.resources.length > MOST_ROWS;
   const groups = groupedBy(run.resources, ({ address, status }) =>
     isLong && status === 'done' ? groupAddress(address) : address,
   );
-  const rows = [...groups].map(([name, members]) => {
+  return [...groups].map(([name, members]) => {
     const times = (each: 'startedAt' | 'endedAt') => members.flatMap((member) => member[each] ?? []).map(Date.parse);
     return [
       members.length === 1 ? (members[0]?.address ?? name) : `${name} (${members.length})`,
@@ -110,7 +119,6 @@ function timeline({ run }: Rehearsal, paint: Paint): string[] {
       longestSteps(members.flatMap(({ steps }) => steps)).join(', '),
     ];
   });
-  return renderTable(['resource', 'begins', 'ends', 'outcome', 'longest steps'], rows, paint);
 }
 
 /** The three that take longest; of a step that several members have, the longest. */
@@ -123,8 +131,8 @@ function longestSteps(steps: readonly StepRecord[]): string[] {
     .map(([name, durationMs]) => `${name} ${printDuration(durationMs)}`);
 }
 
-/** In a long list, members of a group that start one after the other share a line. */
-function orderLines({ order }: Rehearsal): string[] {
+/** In a long list, members of a group that start one after the other share a row. */
+function orderRows({ order }: Rehearsal): string[][] {
   const isLong = order.length > MOST_ROWS;
   const spans: { first: Start; last: Start; count: number }[] = [];
   for (const next of order) {
@@ -136,33 +144,28 @@ function orderLines({ order }: Rehearsal): string[] {
   }
   return spans.map(({ first, last, count }) => {
     const from = `+${printDuration(first.afterMs)}`;
-    if (count === 1) return `${from}  ${first.what}  ${first.address}`;
-    return `${from} to +${printDuration(last.afterMs)}  ${first.what}  ${groupAddress(first.address)}, ${count} of them`;
+    if (count === 1) return [from, first.what, first.address];
+    return [`${from} to +${printDuration(last.afterMs)}`, first.what, `${groupAddress(first.address)} (${count})`];
   });
 }
 
 type Start = Rehearsal['order'][number];
 
-function peakLines({ peaks }: Rehearsal, paint: Paint): string[] {
-  const rows = peaks.flatMap(({ node, memory, storages }) => [
-    ...(memory.peakBytes > memory.beforeBytes ? [[node, 'memory', ...peakCells(memory)]] : []),
-    ...storages
-      .filter(({ peakBytes, beforeBytes }) => peakBytes > beforeBytes)
-      .map((peak) => [node, peak.storage, ...peakCells(peak)]),
-  ]);
-  if (rows.length === 0) return [];
-  return ['', ...renderTable(['node', 'what', 'now', 'at the peak', 'of'], rows, paint)];
+function peakRows({ peaks }: Rehearsal): string[][] {
+  const grows = ({ peakBytes, beforeBytes }: Peak) => peakBytes > beforeBytes;
+  const shared = new Map(
+    peaks.flatMap(({ storages }) => storages.filter((each) => each.shared).map((each) => [each.storage, each])),
+  );
+  return [
+    ...peaks.flatMap(({ node, memory, storages }) => [
+      ...(grows(memory) ? [[node, 'memory', ...peakCells(memory)]] : []),
+      ...storages.filter((each) => !each.shared && grows(each)).map((peak) => [node, peak.storage, ...peakCells(peak)]),
+    ]),
+    ...[...shared.values()].filter(grows).map((peak) => ['shared', peak.storage, ...peakCells(peak)]),
+  ];
 }
 
-function peakCells({
-  beforeBytes,
-  peakBytes,
-  totalBytes,
-}: {
-  beforeBytes: number;
-  peakBytes: number;
-  totalBytes: number;
-}) {
+function peakCells({ beforeBytes, peakBytes, totalBytes }: Peak) {
   return [gib(beforeBytes), gib(peakBytes), gib(totalBytes)];
 }
 

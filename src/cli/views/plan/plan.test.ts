@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rollsOf } from '../../../kinds/change.ts';
+import { type Change, rollsOf } from '../../../kinds/change.ts';
 import { pciMapStep } from '../../../kinds/pci-mapping/mapping.ts';
 import { vmStep } from '../../../kinds/vm/steps.ts';
 import { address, change, planOf } from '../../testing/plans.ts';
@@ -265,18 +265,28 @@ describe('the summary of a plan', () => {
     ]);
   });
 
-  it('names a large group by its first and last member on each node', () => {
-    const workers = Array.from({ length: 60 }, (_, index) =>
-      change({
-        address: address(`vm.worker[${index + 1}]`),
-        kind: 'create',
-        name: `worker-${index + 1}`,
-        node: index < 40 ? 'pve1' : 'pve2',
-        vmid: index < 10 ? 101 + index : 201 + index,
-      }),
+  it('names a large group by its first and last member, and says how many are on which node', () => {
+    const first = (count: number, onto: (index: number) => Partial<Change>) => {
+      const workers = Array.from({ length: count }, (_, index) =>
+        change({
+          address: address(`vm.worker[${index + 1}]`),
+          kind: 'create',
+          name: `worker-${index + 1}`,
+          ...onto(index),
+        }),
+      );
+      return renderSummary(planOf(workers), plainPaint)[0];
+    };
+    const summary = '+ vm.worker  create';
+    expect(first(60, (index) => ({ vmid: index < 10 ? 101 + index : 201 + index }))).toBe(
+      `${summary} 60: worker-1 … worker-60 (101–110, 211–260 on pve1)`,
     );
-    expect(renderSummary(planOf(workers), plainPaint)[0]).toBe(
-      '+ vm.worker  create 60: worker-1 … worker-40 (101–110, 211–240 on pve1), worker-41 … worker-60 (241–260 on pve2)',
+    // A placement that spreads a group hands out its IDs in turn: no node has a range of its own.
+    expect(first(247, (index) => ({ vmid: 2001 + index, node: `pve${3 - (index % 3)}` }))).toBe(
+      `${summary} 247: worker-1 … worker-247 (2001–2247; 82 on pve1, 82 on pve2, 83 on pve3)`,
+    );
+    expect(first(30, (index) => ({ vmid: 101 + 2 * index, node: `pve${index % 10}` }))).toBe(
+      `${summary} 30: worker-1 … worker-30 (101 … 159 on 10 nodes)`,
     );
   });
 

@@ -98,21 +98,30 @@ export function wordsOf(change: Change, steps: readonly Step[]): string {
   return `${verbOf(change, steps) ?? usual}${change.restarts ? ' and restart' : ''}`;
 }
 
-/** A group with more members is named by its first and last one, on each node. */
+/** A group with more members is named by its first and last one. */
 const MOST_NAMED = 6;
+/** More ranges of IDs than this are shown by their ends, and more nodes only counted. */
+const MOST_LISTED = 4;
 
-/** `db (100 on pve1)`, or `worker-1 … worker-60 (106–165 on pve1)`. */
+/** `db (100 on pve1)`, or `worker-1 … worker-60 (106–165; 30 on pve1, 30 on pve2)`. */
 function namesAndPlaces(members: readonly Change[]): string {
-  const place = (ids: string, node: string) => `(${ids === '' ? '' : `${ids} `}on ${node})`;
   if (members.length <= MOST_NAMED) {
-    return members.map(({ name, vmid, node }) => `${name} ${place(String(vmid ?? ''), node)}`).join(', ');
+    return members
+      .map(({ name, vmid, node }) => `${name} (${vmid === undefined ? '' : `${vmid} `}on ${node})`)
+      .join(', ');
   }
-  return [...groupedBy(members, ({ node }) => node)]
-    .map(([node, some]) => {
-      const ends = some.length === 1 ? some[0]?.name : `${some[0]?.name} … ${some.at(-1)?.name}`;
-      return `${ends} ${place(rangesOf(some.flatMap(({ vmid }) => vmid ?? [])), node)}`;
-    })
-    .join(', ');
+  const ids = shortRanges(members.flatMap(({ vmid }) => vmid ?? []));
+  const nodes = [...groupedBy(members, ({ node }) => node)].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const shares = nodes.map(([node, { length }]) => `${length} on ${node}`).join(', ');
+  const where =
+    nodes.length === 1 ? `on ${nodes[0]?.[0]}` : nodes.length > MOST_LISTED ? `on ${nodes.length} nodes` : shares;
+  const place = ids === '' ? where : `${ids}${where === shares ? '; ' : ' '}${where}`;
+  return `${members[0]?.name} … ${members.at(-1)?.name} (${place})`;
+}
+
+function shortRanges(numbers: readonly number[]): string {
+  const ranges = rangesOf(numbers);
+  return ranges.split(', ').length > MOST_LISTED ? `${Math.min(...numbers)} … ${Math.max(...numbers)}` : ranges;
 }
 
 /** Some changes of a plan. Leaves out VMs that stay as they are, and folds equal changes. */
