@@ -226,6 +226,36 @@ describe.skipIf(NO_CHROMIUM !== undefined)(`the page in Chromium${NO_CHROMIUM ? 
     await opened.context.close();
     await server.close();
   });
+
+  it('fits a window of 400 pixels in every view, and shows of a new VM what it has of its template', async () => {
+    const fingerprint = `fingerprint: "${Array.from({ length: 32 }, () => 'A4').join(':')}"`;
+    const findings = [{ check: 'certificate', verdict: 'good', words: 'Pinned.', details: [fingerprint] }];
+    const plan: PlanView = { changes: changesOf(2, false), steps: 2, warnings: [], remarks: ['pve1: memory 63GiB'] };
+    const drifts = [
+      { address: 'vm.a', name: 'a', isGone: false, fields: [{ path: 'memory', applied: '2GiB', actual: '4GiB' }] },
+    ];
+    const values = { doctor: findings, drift: drifts, runs: [], outputs: [{ name: 'vip', text: '10.0.20.10' }] };
+    const shownBy = (name: ViewName) => (name in values ? values[name as keyof typeof values] : viewOf(name, plan));
+    const server = await serveSource({ view: async (_, name) => ({ ok: true, value: shownBy(name) as never }) });
+    const opened = await openPage(browser, server.link);
+    const { page } = opened;
+    await page.setViewportSize({ width: 400, height: 800 });
+    const tooWide: string[] = [];
+    for (const view of VIEWS) {
+      await visit(page, view);
+      const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      if (over !== 0) tooWide.push(`${view}: ${over}`);
+      // Every link is in the window, not behind its edge.
+      const edge = await page.getByRole('link', { name: 'Doctor', exact: true }).boundingBox();
+      if (edge === null || edge.x + edge.width > 400) tooWide.push(`${view}: links`);
+    }
+    expect(tooWide).toEqual([]);
+    await visit(page, 'Plan');
+    expect(await page.getByRole('columnheader', { name: 'template' }).count()).toBe(2);
+    expect(await page.getByRole('columnheader', { name: 'takes effect' }).count()).toBe(0);
+    await opened.context.close();
+    await server.close();
+  });
 });
 
 /** A server of the page whose data a test gives. */

@@ -53,7 +53,7 @@ function ShownPlan({ plan: { changes, steps, warnings, remarks } }: { plan: Plan
       ))}
       {remarks.length > 0 && (
         <section class="card" aria-labelledby="remarks">
-          <h2 id="remarks">Beside it</h2>
+          <h2 id="remarks">Notes</h2>
           {remarks.map((line) => (
             <p key={line} class="quiet tight">
               {line}
@@ -116,7 +116,7 @@ function Group({ group, isOpen }: { group: ChangeGroup; isOpen: boolean }) {
           {note}
         </p>
       ))}
-      {fields.length > 0 && <Fields label={`Fields of ${title}`} fields={fields} />}
+      {fields.length > 0 && <Fields label={`Fields of ${title}`} fields={fields} isNew={kind === 'create'} />}
       {!isLone && <Members group={group} />}
     </Fold>
   );
@@ -167,30 +167,45 @@ function Members({ group: { title, members, columns } }: { group: ChangeGroup })
 
 const WHO = { file: 'in the file', others: 'outside Proxwright', both: 'in the file and outside' } as const;
 
-export function Fields({ label, fields }: { label: string; fields: readonly FieldView[] }) {
-  const hasWho = fields.some(({ by }) => by !== undefined);
-  const hasEffect = fields.some(({ effect }) => effect !== undefined);
+/** A new VM has the values of its template before, and who changed them or when that takes effect does not matter. */
+export function Fields({
+  label,
+  fields,
+  isNew = false,
+}: {
+  label: string;
+  fields: readonly FieldView[];
+  isNew?: boolean;
+}) {
+  const hasBefore = !isNew || fields.some(({ before }) => before !== null && before !== undefined);
+  const hasWho = !isNew && fields.some(({ by }) => by !== undefined);
+  const hasEffect = !isNew && fields.some(({ effect }) => effect !== undefined);
+  const titles = [
+    'field',
+    ...(hasBefore ? [isNew ? 'template' : 'now'] : []),
+    isNew ? 'value' : 'after',
+    ...(hasWho ? ['changed'] : []),
+    ...(hasEffect ? ['takes effect'] : []),
+  ];
   return (
     <Scroll label={label}>
       <table class="fields">
         <thead>
           <tr>
-            {['field', 'now', 'after', ...(hasWho ? ['changed'] : []), ...(hasEffect ? ['takes effect'] : [])].map(
-              (title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ),
-            )}
+            {titles.map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
           {fields.map(({ path, before, after, by, effect }) => (
             <tr key={path}>
-              <th scope="row">
+              <th scope="row" class="path">
                 <code>{path}</code>
               </th>
-              <td class="before">{value(before)}</td>
+              {hasBefore && <td class="before">{value(before)}</td>}
               <td class="after">{value(after)}</td>
               {hasWho && <td class={by === 'file' ? '' : 'by-others'}>{by ? WHO[by] : ''}</td>}
               {hasEffect && (

@@ -14,7 +14,7 @@ export function Runs({ stack }: { stack: string }) {
     <Shown asked={useView(stack, 'runs')}>
       {(runs) =>
         runs.length === 0 ? (
-          <p>There is no run yet.</p>
+          <p class="quiet">There is no run yet. Start the first one with proxwright apply.</p>
         ) : (
           <Scroll label="Runs">
             <table>
@@ -70,7 +70,11 @@ export function LiveRun({ stack }: { stack: string }) {
   if (run && 'problems' in run) return <Problems problems={run.problems} />;
   if (run) return <ShownRun run={run} note={lost} />;
   if (run === undefined && !isLost) return <Reading />;
-  return <p class="quiet">{lost || 'No run has been recorded yet. The next one appears here.'}</p>;
+  return (
+    <p class="quiet">
+      {lost || 'No run has been recorded yet. Start one with proxwright apply: it appears here while it works.'}
+    </p>
+  );
 }
 
 export function Run({ stack, runId }: { stack: string; runId: string }) {
