@@ -2,7 +2,7 @@
 import { hostname } from 'node:os';
 import { describe, expect } from 'vitest';
 import { systemRandom } from '../../src/base/random.ts';
-import { recordAdopted } from '../../src/cli/commands/adopt/record.ts';
+import { recordAdopted } from '../../src/cli/commands/adopt/adopt.ts';
 import { planAdoption } from '../../src/kinds/vm/adopt/adopt.ts';
 import { readGuests } from '../../src/kinds/vm/adopt/survey.ts';
 import { loadStack, resolveStack } from '../../src/spec/index.ts';

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withRefusals } from '../../src/cli/commands/convert-check.ts';
+import { withRefusals } from '../../src/cli/commands/convert.ts';
 import { convertFiles, lintModules } from '../../src/convert/index.ts';
 
 const TREES = resolve(import.meta.dirname, 'trees');

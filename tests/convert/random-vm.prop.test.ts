@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { vmAddress } from '../../src/base/address.ts';
-import { fieldsOf } from '../../src/cli/commands/convert-check.ts';
+import { fieldsOf } from '../../src/cli/commands/convert.ts';
 import { convertFiles, stackOf } from '../../src/convert/index.ts';
 import type { ResolvedStack } from '../../src/kinds/stack.ts';
 import { type VmFields, vmFieldsSchema } from '../../src/kinds/vm/fields/index.ts';

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: interpolations of HCL are written like this
 /** What a conversion writes is checked by the provider itself: a refusal is in the report, with the line that it comes from. */
 import { describe, expect, it } from 'vitest';
-import { fieldsOf, withRefusals } from '../../src/cli/commands/convert-check.ts';
+import { fieldsOf, withRefusals } from '../../src/cli/commands/convert.ts';
 import { convertFiles, readState, stackOf } from '../../src/convert/index.ts';
 
 const vm = (lines: string, name = 'web') => `resource "proxmox_vm_qemu" "${name}" {

@@ -20,8 +20,7 @@ import {
   SHELLS,
   YES,
 } from '../options.ts';
-import { REHEARSE } from './rehearse-command.ts';
-import { SIMULATOR_COMMANDS } from './simulator-commands.ts';
+import { REHEARSE, SIMULATOR_COMMANDS } from './simulator-commands.ts';
 import { SNAPSHOT_COMMANDS } from './snapshot-commands.ts';
 import { STATE_COMMAND } from './state-command.ts';
 import { TAKING_OVER } from './taking-over-commands.ts';

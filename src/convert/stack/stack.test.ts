@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: interpolations of HCL are written like this
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { fieldsOf } from '../../cli/commands/convert-check.ts';
+import { fieldsOf } from '../../cli/commands/convert.ts';
 import { loadStack } from '../../spec/load.ts';
 import { resolveStack } from '../../spec/resolve.ts';
 import { readExpressionText } from '../hcl/read.ts';

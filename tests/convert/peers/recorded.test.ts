@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fieldsOf } from '../../../src/cli/commands/convert-check.ts';
+import { fieldsOf } from '../../../src/cli/commands/convert.ts';
 import { convertFiles, readState, stackOf } from '../../../src/convert/index.ts';
 import { buildWorld, type WorldFile } from '../../../src/simulator/index.ts';
 import { loadStack, type ResolvedStack, resolveStack } from '../../../src/spec/index.ts';

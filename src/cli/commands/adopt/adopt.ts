@@ -2,18 +2,30 @@
  * `proxwright adopt`: takes over running VMs. It writes the stack file that describes them, or adds to an existing one,
  * and records them in the state. No VM is changed, except by `--claim`, which writes ownership lines.
  */
-
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import type { Address } from '../../../base/address.ts';
 import { canceled, ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { counted } from '../../../base/values/units.ts';
+import { type EditDeps, editState } from '../../../engine/state-edit.ts';
 import { importExisting } from '../../../engine/take-over.ts';
+import type { Observed } from '../../../kinds/observed.ts';
 import { emptyState } from '../../../kinds/recorded.ts';
+import type { ResolvedStack } from '../../../kinds/stack.ts';
 import { type Adoption, foundVms, planAdoption } from '../../../kinds/vm/adopt/adopt.ts';
-import { type Choice, type Guest, readGuests, survey, unmatched } from '../../../kinds/vm/adopt/survey.ts';
+import {
+  type Adoptable,
+  type Choice,
+  type Guest,
+  readGuests,
+  survey,
+  unmatched,
+} from '../../../kinds/vm/adopt/survey.ts';
 import { terraformText } from '../../../kinds/vm/adopt/terraform-text.ts';
 import { readHa } from '../../../kinds/vm/observe/ha.ts';
+import { knownAddresses } from '../../../kinds/vm/take-over/known-addresses.ts';
+import { takeOver } from '../../../kinds/vm/take-over/take-over.ts';
 import type { Pve } from '../../../pve/index.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
 import { readState } from '../../../state/state-file.ts';
@@ -26,7 +38,6 @@ import { editDeps } from '../../stack/run.ts';
 import { type AdoptView, adoptView } from '../../views/adopt.ts';
 import { unwritable } from '../../write-file.ts';
 import { writeCompanions } from '../init.ts';
-import { recordAdopted } from './record.ts';
 
 export interface AdoptOptions extends StackOptions, ChoiceOptions {
   /** Name of a new stack. */
@@ -214,5 +225,53 @@ function needsChoice(): ProxwrightError {
     where: { file: 'proxwright adopt' },
     detail: 'The command does not say which VMs to adopt, and there is no terminal to ask on.',
     hint: advice`Choose them: ${command('adopt', '--pool', 'POOL')}. Other ways: --tag, --node, --name, --ids, or --all.`,
+  });
+}
+
+interface RecordInput extends Omit<EditDeps, 'stackName'> {
+  readonly pve: Pve;
+  readonly signal: AbortSignal;
+  readonly stack: ResolvedStack;
+  readonly vms: readonly { readonly address: Address; readonly observed: Adoptable }[];
+  readonly ha: NonNullable<Observed['ha']>;
+}
+
+/** Records them in the state, with their identity and what the file says of them. Returns what could not be determined. */
+export async function recordAdopted(input: RecordInput): Promise<string[]> {
+  const { stack, vms, ha } = input;
+  const inFile = new Map(stack.vms.map((vm) => [vm.address, vm]));
+  const subjects = vms.map(({ address, observed }) => {
+    const declared = inFile.get(address);
+    return { address, observed, fields: declared?.fields, sensitive: declared?.sensitive };
+  });
+  const addresses = await knownAddresses(input, subjects);
+  return editState({ ...input, stackName: stack.name }, async (memory) => {
+    for (const { address, observed } of subjects) {
+      const known = memory.state.vms[address];
+      if (known && known.vmid !== observed.vmid) {
+        throw new ProxwrightError({
+          code: 'VMID_TAKEN',
+          where: { address },
+          detail: `${address} is already VM ${known.vmid} (${known.name}). Nothing was recorded.`,
+        });
+      }
+    }
+    for (const subject of subjects) {
+      const { address } = subject;
+      const { vm } = takeOver({
+        ...subject,
+        stackName: stack.name,
+        lineage: memory.state.lineage,
+        addresses: addresses.get(address)?.addresses ?? {},
+        ha,
+      });
+      await memory.recordEdit(`${address}/adopt`, address, [{ event: 'learned', patch: { address, vm } }]);
+    }
+    return subjects.flatMap(({ address }) => {
+      const unknown = addresses.get(address)?.unknown;
+      return unknown === undefined
+        ? []
+        : [`${address}: no address is known on ${unknown}. The outputs contain null for it.`];
+    });
   });
 }

@@ -1,9 +1,12 @@
 /** The steps of an apply, with or without `--verify`: make the plan, show it, ask, execute it, write output files. */
 
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { canceled, isCanceled } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import { counted } from '../../../base/values/units.ts';
-import { stackOutputs } from '../../../engine/outputs/outputs.ts';
+import { type StackOutputs, stackOutputs } from '../../../engine/outputs/outputs.ts';
+import { type OutputFile, outputFiles } from '../../../engine/outputs/render.ts';
 import { argumentsOfAll } from '../../../engine/record/roll-report.ts';
 import type { Change, Plan } from '../../../kinds/change.ts';
 import type { CommandDeps } from '../../command.ts';
@@ -13,12 +16,12 @@ import type { EvidenceOptions } from '../../evidence/proof.ts';
 import { resumingWords } from '../../evidence/typed-command.ts';
 import { withLocalNeeds } from '../../stack/local-needs.ts';
 import type { OpenedStack } from '../../stack/open.ts';
-import { writeOutputFiles } from '../../stack/output-files.ts';
 import { readPlan } from '../../stack/plan-file.ts';
 import { checkPlanning, requirePlan } from '../../stack/planning.ts';
 import { conclusionOf, type StackRun } from '../../stack/run.ts';
 import { applyView, type Conclusion } from '../../views/change/apply.ts';
 import { showProblems } from '../../views/view.ts';
+import { unwritable } from '../../write-file.ts';
 import { type PlanningOptions, planOptions } from './plan.ts';
 
 export interface ApplyOptions extends PlanningOptions, EvidenceOptions {
@@ -151,4 +154,49 @@ export async function writeOutputs({ opened, run: { session, deps } }: ApplyWork
   const files = await writeOutputFiles(opened, stackOutputs(opened.stack, session.state));
   if (files.length === 0) return;
   deps.terminal.log('info', `Wrote ${counted(files.length, 'output file')} to ${opened.stack.outputs.files}.`);
+}
+
+const DATA_MODE = 0o644;
+const SCRIPT_MODE = 0o755;
+
+/**
+ * The files contain no secrets and are meant for other programs, so they get the usual mode, which the umask can restrict.
+ * Each is replaced atomically. Returns their names, for messages; none if the stack asks for none.
+ */
+export async function writeOutputFiles(
+  { stack, directory }: Pick<OpenedStack, 'stack' | 'directory'>,
+  outputs: StackOutputs,
+): Promise<string[]> {
+  const folder = stack.outputs.files;
+  if (folder === undefined) return [];
+  const target = resolve(directory, folder);
+  await mkdir(target, { recursive: true }).catch((error: unknown) => {
+    throw unwritable(folder, error, 'Choose another directory as outputs.files.');
+  });
+  const files = outputFiles(outputs);
+  for (const file of files) {
+    await replaceFile(target, file).catch((error: unknown) => {
+      throw unwritable(join(folder, file.name), error);
+    });
+  }
+  return files.map(({ name }) => join(folder, name));
+}
+
+async function replaceFile(folder: string, { name, text, isScript }: OutputFile): Promise<void> {
+  // The process id keeps two processes apart. A file left by a dead process is replaced when its id is reused.
+  const temporary = join(folder, `.${name}.${process.pid}`);
+  try {
+    await rm(temporary, { force: true });
+    const file = await open(temporary, 'wx', isScript ? SCRIPT_MODE : DATA_MODE);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, join(folder, name));
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => {});
+    throw error;
+  }
 }

@@ -6,10 +6,8 @@ import { chartOf } from '../../../ui/picture/chart.ts';
 import { drawTimeline } from '../../../ui/picture/timeline.ts';
 import { renderReport } from '../../../ui/report/html.ts';
 import type { CommandDeps, ExitCode, StackOptions } from '../../command.ts';
-import { findRun } from '../../stack/find-run.ts';
 import { openStack } from '../../stack/open.ts';
-import { predictionOf } from '../../stack/prediction.ts';
-import { recordOf } from '../../stack/run-record.ts';
+import { findRun, predictionOf, recordOf } from '../../stack/recorded-run.ts';
 import { reportView } from '../../views/show/report.ts';
 import { unwritable, writePrivateFile } from '../../write-file.ts';
 

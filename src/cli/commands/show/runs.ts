@@ -6,8 +6,8 @@ import { describeRun, type RunRecord } from '../../../engine/record/run-record.t
 import { listRuns, readRun } from '../../../state/journal.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../../command.ts';
 import { RUN_OUTCOMES } from '../../options.ts';
-import { findRun } from '../../stack/find-run.ts';
 import { openStack } from '../../stack/open.ts';
+import { findRun } from '../../stack/recorded-run.ts';
 import { runMetrics } from '../../views/run/run-metrics.ts';
 import { runsView } from '../../views/show/runs.ts';
 import { unwritable } from '../../write-file.ts';

@@ -1,6 +1,6 @@
 /** What the command `adopt` does, on a scene: the file is a text here. */
 
-import { recordAdopted } from '../../../../src/cli/commands/adopt/record.ts';
+import { recordAdopted } from '../../../../src/cli/commands/adopt/adopt.ts';
 import type { ResolvedStack } from '../../../../src/kinds/stack.ts';
 import { type Adoption, planAdoption } from '../../../../src/kinds/vm/adopt/adopt.ts';
 import { type Choice, readGuests, type Survey } from '../../../../src/kinds/vm/adopt/survey.ts';

@@ -5,7 +5,7 @@ import type { RunEvent } from '../../../state/events.ts';
 import { address } from '../../testing/plans.ts';
 import { cutVisible, paintFor, plainPaint, visibleWidth } from '../text/paint.ts';
 import { createLiveArea } from './live.ts';
-import { renderProgress } from './progress.ts';
+import { renderProgress } from './run-view.ts';
 import { renderSummary } from './summary.ts';
 import { Timeline } from './timeline.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { toAddress } from '../../../base/address.ts';
 import { loadStack, resolveStack } from '../../../spec/index.ts';
-import { stackLines, withLines } from './imported-lines.ts';
+import { stackLines, withLines } from './import.ts';
 
 const FIELDS = { name: 'old', node: 'pve1', vmid: 700 };
 const head = (rest: string) => `version: 1\nstack: lab\n${rest}`;
