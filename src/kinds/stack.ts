@@ -6,7 +6,7 @@
 import type { Address } from '../base/address.ts';
 import type { ImagesInStack } from './image/stack.ts';
 import type { TemplatesInStack } from './template/stack.ts';
-import type { UpdateFields } from './vm/fields/lifecycle/update.ts';
+import type { UpdateFields } from './vm/fields/lifecycle.ts';
 import type { ResolvedVm, VmsInStack } from './vm/stack.ts';
 
 export interface ResolvedStack extends ImagesInStack, TemplatesInStack, VmsInStack {

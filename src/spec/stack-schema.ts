@@ -11,7 +11,7 @@ import { block, byteSize, duration, type FieldFacts, field } from '../kinds/fiel
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
-import { updateFields } from '../kinds/vm/fields/lifecycle/update.ts';
+import { updateFields } from '../kinds/vm/fields/lifecycle.ts';
 import { ELEMENT_TYPES, VARIABLE_TYPES } from './variables/types.ts';
 
 /** A field that changes nothing on the server. */

@@ -1,21 +1,50 @@
 /** Images: files that Proxmox downloads, or that are uploaded, into a storage. */
 import { type Address, covers } from '../../base/address.ts';
 import { privilegesOf, type ServerVersion } from '../../pve/compatibility.ts';
+import type { ActionDefinition, Occupancy } from '../action.ts';
 import { type Change, UNDETAILED } from '../change.ts';
 import type { DestroyContext, Kind, KindPlan, NeedsContext, PlanContext, ResourcePlan, StepNeeds } from '../kind.ts';
 import type { Observed } from '../observed.ts';
 import { type Need, storageVisibility } from '../privileges/need.ts';
 import type { ResolvedStack } from '../stack.ts';
 import { candidatesOf } from '../vm/placement/candidates.ts';
-import { FILE_ACTIONS } from './actions/index.ts';
+import { fetchImage } from './actions/fetch.ts';
+import { removeImage } from './actions/remove.ts';
+import { sendImage } from './actions/send.ts';
+import { settleFile } from './actions/settle.ts';
 import { checkImages, readDownloads } from './doctor.ts';
 import { placeOfVolume } from './file.ts';
 import { observeImages } from './observe.ts';
 import type { ImageSite } from './observed.ts';
 import { planImages, siteAddress, volumeOf, volumeTokens } from './plan.ts';
-import { needsOfFileStep } from './privileges.ts';
 import type { ResolvedImage } from './stack.ts';
-import { type FileContext, fileStep, isFileStep } from './steps.ts';
+import {
+  type FileActionName,
+  type FileContext,
+  type FileInputs,
+  type FilePlace,
+  fileStep,
+  isFileStep,
+  needsOfFileStep,
+} from './steps.ts';
+
+export const FILE_ACTIONS: { readonly [Name in FileActionName]: ActionDefinition<FileInputs[Name], FileContext> } = {
+  'image.fetch': { label: 'transfer', run: fetchImage, settle: settleFile, occupies: transferTo },
+  'image.send': {
+    label: 'transfer',
+    run: sendImage,
+    settle: settleFile,
+    occupies: transferTo,
+    verbs: { create: 'upload', replace: 'upload again' },
+    localFiles: ({ origin }) => (origin.kind === 'file' ? [origin.path] : []),
+  },
+  'image.remove': { label: 'destroy', run: removeImage, settle: settleFile },
+};
+
+/** A transfer shares the limits of clones without being a creation. */
+function transferTo({ node, storage }: FilePlace): Occupancy {
+  return { kind: 'copy', nodes: [node], storages: [storage], isCreation: false };
+}
 
 export const imageKind: Kind<FileContext> = {
   prefixes: ['image'],

@@ -1,7 +1,8 @@
-/** The steps of a file: the input of each action, as plain JSON data, and the context that its actions receive. */
+/** The steps of a file: the input of each action, as plain JSON data, the context that its actions receive, and the privileges that they need. */
 import type { Address } from '../../base/address.ts';
 import type { ImageSource } from '../../base/image-source.ts';
 import type { ActionContext } from '../action.ts';
+import { type Need, need, on } from '../privileges/need.ts';
 import { makeStep, type Stage, type Step } from '../step.ts';
 import { type Compression, type ImageContent, imageVolid, type ServerCompression } from './file.ts';
 import { type FileRecord, fileKey } from './record.ts';
@@ -109,3 +110,45 @@ export interface FileServices {
 export type FileContext = ActionContext & FileServices;
 
 export type FileAction<Input> = (context: FileContext, input: Input) => Promise<void>;
+
+const WHOLE = { field: '' } as const;
+
+/** Every action starts and ends with a listing of the storage, which Datastore.Allocate alone does not allow. */
+const look = ({ storage }: FilePlace): Need =>
+  need(['Datastore.Audit', 'Datastore.AllocateSpace'], on(`/storage/${storage}`), WHOLE);
+
+const template = ({ storage }: FilePlace): Need =>
+  need('Datastore.AllocateTemplate', on(`/storage/${storage}`), { field: 'storage' });
+
+const removal = ({ storage }: FilePlace, field: string): Need =>
+  need('Datastore.Allocate', on(`/storage/${storage}`), { field });
+
+/** What each step of a file needs. The map is total: the compiler refuses a new action until it says what it needs. */
+const FILE_PRIVILEGES: {
+  readonly [Name in FileActionName]: (input: FileInputs[Name]) => readonly Need[];
+} = {
+  'image.fetch': (input) => [
+    look(input),
+    template(input),
+    // Sys.Audit together with Sys.Modify on / is enough too: they allowed it before this privilege existed.
+    {
+      ...need('Sys.AccessNetwork', on(`/nodes/${input.node}`), { field: 'url' }),
+      instead: [need('Sys.Audit', on('/'), { field: 'url' }), need('Sys.Modify', on('/'), { field: 'url' })],
+    },
+    ...(input.replace ? [removal(input, '')] : []),
+  ],
+  // An upload overwrites the file that has the name, so replacing needs nothing more.
+  'image.send': (input) => [look(input), template(input)],
+  'image.remove': (input) => [look(input), removal(input, '')],
+};
+
+export function needsOfFileStep(step: FileStep): readonly Need[] {
+  switch (step.action) {
+    case 'image.fetch':
+      return FILE_PRIVILEGES['image.fetch'](step.input);
+    case 'image.send':
+      return FILE_PRIVILEGES['image.send'](step.input);
+    case 'image.remove':
+      return FILE_PRIVILEGES['image.remove'](step.input);
+  }
+}

@@ -8,7 +8,7 @@ import { machineToken, needsCreation, volumesUsed } from '../vm/plan/machines.ts
 import { destroyMachines, removedMachines } from '../vm/plan/removal.ts';
 import { ownershipStep } from '../vm/take-over/take-over.ts';
 import { TEMPLATE_ACTIONS } from './actions.ts';
-import { neededTemplates, templateToken, withForeseen } from './in-stack.ts';
+import { neededTemplates, templateToken, withForeseen } from './foreseen.ts';
 import { planTemplate, type TemplatePlan } from './plan.ts';
 import { recipeOf } from './recipe.ts';
 

@@ -1,5 +1,6 @@
-/** The steps that turn a VM into a template; the steps of a VM do everything before. */
+/** The steps that turn a VM into a template, and the privileges that they need; the steps of a VM do everything before. */
 import type { Address } from '../../base/address.ts';
+import { type AclPath, type Need, need, type OneOf, on } from '../privileges/need.ts';
 import { makeStep, type Stage, type Step } from '../step.ts';
 import type { TemplateGuest } from './health.ts';
 
@@ -50,3 +51,29 @@ export function templateStep<Name extends TemplateActionName>(
 export function isTemplateStep(step: Step): step is Step<TemplateActionName, TemplateInputs[TemplateActionName]> {
   return step.action in STAGE_OF;
 }
+
+interface Subject {
+  /** Where privileges on the template are looked up. */
+  readonly paths: OneOf<AclPath>;
+  /** Id of the version that has the name now. */
+  readonly formerId: number | undefined;
+}
+
+/** What each step of a template needs. The map is total: the compiler refuses a new action until it says what it needs. */
+export const TEMPLATE_PRIVILEGES: {
+  readonly [Name in TemplateActionName]: (input: TemplateInputs[Name], subject: Subject) => readonly Need[];
+} = {
+  'template.set-aside': () => [],
+  'template.install': (_, { paths }) => [
+    need('VM.Audit', paths, { field: 'install' }),
+    need('VM.PowerMgmt', paths, { field: 'install' }),
+  ],
+  'template.convert': (_, { paths }) => [
+    need('VM.Audit', paths, { field: '' }),
+    need('VM.Allocate', paths, { field: '' }),
+  ],
+  'template.retire': (_, { formerId }) => {
+    const path = formerId === undefined ? ([{ path: '/vms', below: true }] as const) : on(`/vms/${formerId}`);
+    return [need('VM.Audit', path, { field: '' }), need('VM.Config.Options', path, { field: '' })];
+  },
+};

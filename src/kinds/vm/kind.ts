@@ -9,12 +9,12 @@ import { checkNeighbours } from './doctor/neighbours.ts';
 import { checkStorages } from './doctor/storage.ts';
 import { checkTemplates } from './doctor/template.ts';
 import { checkUpgradeOfVms } from './doctor/upgrade.ts';
-import { evidenceOfVms } from './evidence.ts';
+
 import { secretPathOf } from './fields/rows.ts';
 import { shownFields } from './fields/secrets.ts';
 import { observeMachines } from './observe/observe.ts';
 import { fingerprintsOfVms } from './observe/observed-vms.ts';
-import { machineViews } from './outputs.ts';
+import { evidenceOfVms, machineViews } from './outputs.ts';
 import { withKnownNodes } from './placement/place.ts';
 import { withGivenAddresses } from './plan/choices/given-addresses.ts';
 import { unfinishedMachines } from './plan/machines.ts';

@@ -1,8 +1,15 @@
-/** The VMs of a stack as its outputs show them. Pure. */
+/** The VMs of a stack as its outputs show them, and the evidence that they match the file. Pure. */
+
+import type { Address } from '../../base/address.ts';
+import type { EvidenceContext } from '../kind.ts';
 import { type StackState, vmRecordOf } from '../recorded.ts';
-import type { MachineView } from '../shown.ts';
+import type { Evidence, MachineView } from '../shown.ts';
 import type { ResolvedStack } from '../stack.ts';
+import { comparedFields } from './diff/diff.ts';
+import { comparedHa } from './ha.ts';
+import { comparableHa, observedHa } from './observe/ha.ts';
 import { zonesByNode } from './placement/room.ts';
+import { desiredOfExisting } from './plan/desired-vm.ts';
 import { managedNic, slotNumber, staticAddresses } from './ready/checks.ts';
 import type { VmRecord } from './record.ts';
 import type { ResolvedVm } from './stack.ts';
@@ -61,4 +68,21 @@ function macOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | und
 function ipOf(slot: string, fields: ResolvedVm['fields'], state: VmRecord | undefined): string | null {
   if (!state) return null;
   return state.addresses[slot]?.[0] ?? staticAddresses(fields.nics?.[slot])[0] ?? null;
+}
+
+/** Compares each VM that exists and can be read: its identity, and every field of the file. */
+export function evidenceOfVms(input: EvidenceContext): ReadonlyMap<Address, Evidence> {
+  const { stack, state, observed } = input;
+  const entries = stack.vms.flatMap((vm): [Address, Evidence][] => {
+    const [recorded, found] = [state.vms[vm.address], observed.vms.get(vm.address)];
+    if (!recorded || found?.kind !== 'present') return [];
+    const { vmid, uuid } = found.vm;
+    const desired = desiredOfExisting(input, vm, recorded, found.vm);
+    const fields = [
+      ...comparedFields(desired, found.vm, recorded.lastApplied),
+      ...comparedHa(comparableHa(vm.fields.ha, observed), observedHa(observed, vmid)),
+    ].map(({ desired: wanted, observed: found, ...rest }) => ({ ...rest, wanted, found }));
+    return [[vm.address, { uuid: { wanted: recorded.uuid ?? null, found: uuid ?? null }, fields }]];
+  });
+  return new Map(entries);
 }

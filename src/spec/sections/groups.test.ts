@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withHookValues } from '../../kinds/vm/fields/lifecycle/hooks.ts';
+import { withHookValues } from '../../kinds/vm/fields/lifecycle.ts';
 import { onlyVm, problemsOf, stackOf, webStack } from '../testing/resolving.ts';
 
 const HEAD = `version: 1

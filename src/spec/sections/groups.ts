@@ -3,7 +3,7 @@ import { type Address, vmAddress } from '../../base/address.ts';
 import type { Where } from '../../base/diagnostics.ts';
 import { advice, setting } from '../../base/hint.ts';
 import { counted } from '../../base/values/units.ts';
-import { HOOK_NAMES } from '../../kinds/vm/fields/lifecycle/hooks.ts';
+import { HOOK_NAMES } from '../../kinds/vm/fields/lifecycle.ts';
 import type { ResolvedVm } from '../../kinds/vm/stack.ts';
 import {
   child,

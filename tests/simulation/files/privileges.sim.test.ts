@@ -1,7 +1,12 @@
 /** Each step of a file with exactly what it says it needs, with each alternative, and without any one of them. */
 import { describe, expect, it } from 'vitest';
-import { needsOfFileStep } from '../../../src/kinds/image/privileges.ts';
-import { type FileActionName, type FileInputs, type FileStep, fileStep } from '../../../src/kinds/image/steps.ts';
+import {
+  type FileActionName,
+  type FileInputs,
+  type FileStep,
+  fileStep,
+  needsOfFileStep,
+} from '../../../src/kinds/image/steps.ts';
 import type { Need, PrivilegeNeed } from '../../../src/kinds/privileges/need.ts';
 import { FileBench, IMAGE, PLACE, remoteFile, SHA256, URL_OF_IMAGE } from './bench.ts';
 

@@ -6,7 +6,7 @@ import { isSince } from '../../../src/base/values/release.ts';
 import { readingsOf } from '../../../src/engine/privileges/check.ts';
 import { smallestRoles } from '../../../src/engine/privileges/roles.ts';
 import { privilegeRules } from '../../../src/kinds/privileges/need.ts';
-import { type AgentRequest, agentPrivileges } from '../../../src/kinds/vm/privileges/readiness.ts';
+import { type AgentRequest, agentPrivileges } from '../../../src/kinds/vm/privileges/steps.ts';
 import { PRIVILEGES } from '../../../src/pve/compatibility.ts';
 import { createPve, parseToken } from '../../../src/pve/index.ts';
 import { createSimulator, seededRandom, VirtualClock } from '../../../src/simulator/index.ts';

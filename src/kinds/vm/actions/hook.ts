@@ -8,7 +8,7 @@ import { visibleText } from '../../../base/text/safe-text.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import { printDuration, upTo } from '../../../base/values/units.ts';
 import type { HookStatus } from '../../outage.ts';
-import { type HookName, hookNamesIn, withHookValues } from '../fields/lifecycle/hooks.ts';
+import { type HookName, hookNamesIn, withHookValues } from '../fields/lifecycle.ts';
 import { managedNic } from '../ready/checks.ts';
 import type { HookInput } from '../steps.ts';
 import type { VmAction, VmContext } from './context.ts';

@@ -6,10 +6,10 @@ import type { Examined } from '../../doctor/examined.ts';
 import { type Finding, findingsOf, roughSize } from '../../doctor/finding.ts';
 import type { Observed } from '../../observed.ts';
 import type { ObservedNode } from '../observe/observed-vms.ts';
-import { type Load, loadOf } from '../placement/load.ts';
+import { type Load, loadOf } from '../placement/room.ts';
 import { roomWords } from '../placement/words.ts';
 import type { ResolvedVm } from '../stack.ts';
-import { baseOf } from './subject.ts';
+import { baseOf } from './examine.ts';
 
 export function checkCapacity({
   stack,

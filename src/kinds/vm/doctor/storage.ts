@@ -9,7 +9,7 @@ import type { Findings } from '../../kind.ts';
 import { machinesOf } from '../../stack.ts';
 import { drivesOf } from '../config/disks.ts';
 import { countNeeds, isThin } from '../plan/checks/checks.ts';
-import { baseOf, isThere, storagesOf } from './subject.ts';
+import { baseOf, isThere, storagesOf } from './examine.ts';
 
 type CheckInput = Pick<Examined, 'stack' | 'foreseen'>;
 

@@ -13,7 +13,7 @@ import { drivesOf, findCloudInitDrive, isFixedDrive } from '../config/disks.ts';
 import { propertyOf } from '../config/parts.ts';
 import { readyChecks } from '../ready/checks.ts';
 import type { ResolvedVm } from '../stack.ts';
-import { templateOf, volumeKey } from './subject.ts';
+import { templateOf, volumeKey } from './examine.ts';
 
 type CheckInput = Pick<Examined, 'stack' | 'observed' | 'volumes'>;
 

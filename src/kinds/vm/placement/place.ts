@@ -17,8 +17,7 @@ import type { ResolvedVm } from '../stack.ts';
 import { candidatesOf, NODE_NOT_CHOSEN } from './candidates.ts';
 import { type Choice, chooseNodes, type Refusal } from './choose.ts';
 import type { Estate, PlacementVm, Resident, Site } from './ledger.ts';
-import { loadOf } from './load.ts';
-import { nodesWithRoom } from './room.ts';
+import { loadOf, nodesWithRoom } from './room.ts';
 
 export interface PlacedStack {
   readonly stack: ResolvedStack;

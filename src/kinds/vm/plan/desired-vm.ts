@@ -13,7 +13,6 @@ import { pciMappingsFor } from '../../pci-mapping/plan.ts';
 import type { Step } from '../../step.ts';
 import { appliedValues, type DesiredConfig, type DesiredEntry } from '../config/desired.ts';
 import { desiredConfig } from '../config/desired-config.ts';
-import { withTakenOverMacs } from '../config/taken-over.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { printOwnership } from '../ownership.ts';
 import { readyChecks } from '../ready/checks.ts';
@@ -24,6 +23,7 @@ import { seedPlace } from '../seed/seed-place.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { vmStep } from '../steps.ts';
 import type { Carried } from './replace/carried.ts';
+import { withTakenOverMacs } from './replace/kept-macs.ts';
 
 export interface VmPlanInput {
   readonly stackName: string;

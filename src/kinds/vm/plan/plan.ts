@@ -11,13 +11,12 @@ import { mappingsUsed } from '../../pci-mapping/plan.ts';
 import { isCreationUnfinished } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
 import type { Step } from '../../step.ts';
-import { neededTemplates, templateToken } from '../../template/in-stack.ts';
+import { neededTemplates, templateToken } from '../../template/foreseen.ts';
 import { unreadDirectories } from '../observe/shared-directories.ts';
 import { NODE_NOT_CHOSEN } from '../placement/candidates.ts';
 import type { Choice } from '../placement/choose.ts';
 import { placeVms } from '../placement/place.ts';
-import { zonesByNode } from '../placement/room.ts';
-import { roomAfter } from '../placement/room-after.ts';
+import { roomAfter, zonesByNode } from '../placement/room.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { vmStep, vmSteps } from '../steps.ts';
 import {

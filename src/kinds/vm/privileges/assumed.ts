@@ -8,7 +8,7 @@ import type { AssumeContext, Assumption, Secrets } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import { LOCAL_ZONE, need, UNKNOWN_STORAGE, UNKNOWN_VMID } from '../../privileges/need.ts';
 import { machinesOf, type ResolvedStack } from '../../stack.ts';
-import { neededTemplates } from '../../template/in-stack.ts';
+import { neededTemplates } from '../../template/foreseen.ts';
 import { type TemplateCandidate, templateKey } from '../../template/observed.ts';
 import { secretFieldsOf } from '../fields/secrets.ts';
 import type { VmObserved } from '../observed.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Need, PrivilegeRules } from '../../privileges/need.ts';
 import { type ConfigSubject, creationNeeds, inheritedNeeds, writeNeeds } from './config.ts';
-import { agentPrivileges } from './readiness.ts';
+import { agentPrivileges } from './steps.ts';
 
 const NEWEST: PrivilegeRules = {
   agent: 'VM.GuestAgent',

@@ -11,7 +11,7 @@ import type { KindPlan, RelocateContext, ResourcePlan } from '../../kind.ts';
 import { NOTHING_PLANNED } from '../../kind.ts';
 import type { Step } from '../../step.ts';
 import { chooseNodes, type Refusal } from '../placement/choose.ts';
-import { roomAfter } from '../placement/room-after.ts';
+import { roomAfter } from '../placement/room.ts';
 import { inRolls } from '../plan/roll/roll.ts';
 import { fewestMoves, type Move } from './fewest-moves.ts';
 import { type MoveRequest, moveOf, restartOf } from './move.ts';

@@ -4,7 +4,7 @@ import type { GuestRow } from '../../../cluster.ts';
 import type { PlanContext } from '../../../kind.ts';
 import type { StackState } from '../../../recorded.ts';
 import type { ResolvedStack } from '../../../stack.ts';
-import { neededTemplates } from '../../../template/in-stack.ts';
+import { neededTemplates } from '../../../template/foreseen.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { templatesNamed } from '../choices/choose-template.ts';
 import { updateOf } from '../roll/roll.ts';

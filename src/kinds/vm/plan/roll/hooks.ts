@@ -4,7 +4,7 @@ import type { HookChoice, PlannedHook } from '../../../change.ts';
 import type { HookChange, HookMoment, OutageRecord } from '../../../outage.ts';
 import type { Step } from '../../../step.ts';
 import type { VmFields } from '../../fields/index.ts';
-import { type HookFields, hookTimeoutMs, withHookValues } from '../../fields/lifecycle/hooks.ts';
+import { type HookFields, hookTimeoutMs, withHookValues } from '../../fields/lifecycle.ts';
 import { type HookInput, vmStep, vmSteps } from '../../steps.ts';
 
 export interface HookedVm {

@@ -10,7 +10,7 @@ import type { HookChange, OutageRecord } from '../../../outage.ts';
 import type { StackState } from '../../../recorded.ts';
 import type { ResolvedStack, Rollout } from '../../../stack.ts';
 import type { Outage, Step } from '../../../step.ts';
-import type { UpdateFields } from '../../fields/lifecycle/update.ts';
+import type { UpdateFields } from '../../fields/lifecycle.ts';
 import type { VmRecord } from '../../record.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { readyStep } from '../desired-vm.ts';

@@ -3,7 +3,7 @@ import { planStack } from '../../engine/plan.ts';
 import { candidateAt, observedWith, resolvedStack, secretsOf, siteOf, vmAt } from '../../engine/testing/cluster.ts';
 import type { Plan } from '../change.ts';
 import { emptyState, type StackState } from '../recorded.ts';
-import { neededTemplates, withForeseen } from './in-stack.ts';
+import { neededTemplates, withForeseen } from './foreseen.ts';
 
 const TEXT = `
 version: 1

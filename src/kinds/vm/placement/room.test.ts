@@ -8,7 +8,7 @@ import { vmFieldsSchema } from '../fields/index.ts';
 import type { ObservedVm } from '../observe/observed-vms.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { type VmActionName, vmStep } from '../steps.ts';
-import { roomAfter } from './room-after.ts';
+import { roomAfter } from './room.ts';
 
 const GIB = 1024 ** 3;
 const WEB = vmAddress('web');
