@@ -3,7 +3,7 @@
  * merging, ranges) keeps the positions, so a problem with the result can still point at the line that caused it.
  */
 import type { Where } from '../base/diagnostics.ts';
-import { quotedText } from '../base/text/exact-text.ts';
+import { quotedText } from '../base/text/safe-text.ts';
 
 export type ScalarValue = string | number | boolean | null;
 

@@ -38,9 +38,27 @@ export function safeJson(value: unknown, indent?: number): string {
 
 /** As JSON and YAML write such a character between double quotes. */
 export function escapedUnsafe(text: string): string {
-  return text.replace(UNSAFE, (character) =>
-    [...Array(character.length).keys()].map((index) => `\\u${hex(character.charCodeAt(index), 4)}`).join(''),
-  );
+  return text.replace(UNSAFE, escaped);
+}
+
+/** Everything that leaves no mark on paper, the blank between words included. */
+const INVISIBLE = /[\p{C}\p{Z}]/gu;
+
+/** For a difference that may be invisible: the text as it is, or in quotes with escapes (`"a\r\nb "`) if parts of it are. */
+export function exactText(text: string): string {
+  const isPlain = text !== '' && text === text.trim() && !/ {2}/.test(text) && !hidden(text);
+  return isPlain ? text : quotedText(text);
+}
+
+/** In quotes, with an escape for every character that cannot be seen. */
+export function quotedText(text: string): string {
+  return JSON.stringify(text).replace(INVISIBLE, (character) => (character === ' ' ? character : escaped(character)));
+}
+
+const hidden = (text: string) => text.replaceAll(' ', '').search(INVISIBLE) >= 0;
+
+function escaped(character: string): string {
+  return [...Array(character.length).keys()].map((index) => `\\u${hex(character.charCodeAt(index), 4)}`).join('');
 }
 
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');

@@ -1,7 +1,7 @@
 /** A plan: for people what happens to each VM and why, field by field, then the totals; for programs the plan itself. */
 import { isDeepStrictEqual } from 'node:util';
 import { groupAddress } from '../../../base/address.ts';
-import { exactText, quotedText } from '../../../base/text/exact-text.ts';
+import { exactText, quotedText } from '../../../base/text/safe-text.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import { groupedBy, rangesOf } from '../../../base/values/groups.ts';
 import { counted, printByteSize, printDuration } from '../../../base/values/units.ts';

@@ -4,7 +4,7 @@
  * VM back and compares everything; only then is it complete and may be started.
  */
 import { hasCode, isCanceled, isFamily, ProxwrightError } from '../../../base/errors.ts';
-import { exactText } from '../../../base/text/exact-text.ts';
+import { exactText } from '../../../base/text/safe-text.ts';
 import { printByteSize } from '../../../base/values/units.ts';
 import { type FormParams, isConnectionLost, isOutcomeUnknown, printSize } from '../../../pve/index.ts';
 import { patiently } from '../../safety/rounds.ts';

@@ -1,27 +1,27 @@
 /** A configuration of the host as a VM that the engine can work with, and the secrets it refers to. */
-
 import { createHash } from 'node:crypto';
-import type { Address } from '../../../base/address.ts';
+import { type Address, vmAddress } from '../../../base/address.ts';
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { toDiagnostic } from '../../../base/errors.ts';
 import { type ResolvedSecret, Secret } from '../../../base/secret.ts';
 import { whereOf } from '../../../kinds/fields/positions.ts';
 import { refuseUnread, secretDigest } from '../../../kinds/vm/config/secret-values.ts';
+import type { VmFields } from '../../../kinds/vm/fields/index.ts';
 import { type SecretField, secretFieldsOf } from '../../../kinds/vm/fields/secrets.ts';
 import { ownDocuments } from '../../../kinds/vm/seed/fields.ts';
 import { documentsDigest } from '../../../kinds/vm/seed/seed-place.ts';
 import type { ResolvedVm } from '../../../kinds/vm/stack.ts';
+import { checkOneVm } from '../../../spec/one-resource.ts';
 import type { Deps } from '../../adapter/deps.ts';
 import type { DesiredResource } from '../../adapter/kind.ts';
 import { readTimeouts } from '../../adapter/timeouts.ts';
 import { type CtyObject, isObject } from '../../cty/value.ts';
 import type { HostCapabilities, ProviderDiagnostic } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
-import { problemAt } from '../../values/diagnostics.ts';
-import { toFields } from '../../values/to-fields.ts';
+import { inputProblems, problemAt } from '../../values/diagnostics.ts';
+import { type FileValues, toFields } from '../../values/to-fields.ts';
 import { TIMEOUTS, VM_SCHEMA } from './schema.ts';
 import { VM_SHAPE } from './shape.ts';
-import { parseFields } from './values/parse-fields.ts';
 
 export interface DesiredVm extends DesiredResource {
   readonly vm: ResolvedVm;
@@ -203,5 +203,32 @@ export function appliedDigests({ fields }: ResolvedVm, secrets: VmSecrets): Read
   return {
     ...(password !== undefined && { 'cloud_init.password': password }),
     ...(document !== undefined && { [`cloud_init.${document}`]: documentsDigest(secrets) }),
+  };
+}
+
+interface ParsedFields {
+  /** The readable part. An unknown name or node reads `unknown`. */
+  readonly vm: ResolvedVm;
+  readonly fields: VmFields;
+  /** Nothing in it is unknown or invalid. */
+  readonly isWhole: boolean;
+  readonly problems: readonly ProviderDiagnostic[];
+}
+
+interface ParseOptions {
+  readonly attributes: Attributes;
+  readonly address?: Address;
+  /** Whether the VM exists, or may exist, already. Then it has more than its configuration sets. */
+  readonly exists: boolean;
+}
+
+/** The values of the host as a VM that the engine can work with, and every problem with them. */
+export function parseFields(values: FileValues, { attributes, address, exists }: ParseOptions): ParsedFields {
+  const one = checkOneVm({ tree: values.located, address: address ?? vmAddress('this'), exists });
+  return {
+    vm: one.vm,
+    fields: one.vm.fields,
+    isWhole: one.isWhole && values.problems.length === 0,
+    problems: inputProblems(values, one.diagnostics, attributes),
   };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ProxwrightError } from '../../../../base/errors.ts';
-import { advice, setting } from '../../../../base/hint.ts';
-import { type CtyObject, UNKNOWN } from '../../../cty/value.ts';
-import { diagnosticAt, dottedOf, fullPathOf, pathOf } from '../../../values/diagnostics.ts';
-import { toFields } from '../../../values/to-fields.ts';
-import { VM_SHAPE, vmFieldAttributes } from '../shape.ts';
-import { parseFields } from './parse-fields.ts';
+import { ProxwrightError } from '../../../base/errors.ts';
+import { advice, setting } from '../../../base/hint.ts';
+import { type CtyObject, UNKNOWN } from '../../cty/value.ts';
+import { diagnosticAt, dottedOf, fullPathOf, pathOf } from '../../values/diagnostics.ts';
+import { toFields } from '../../values/to-fields.ts';
+import { parseFields } from './desired.ts';
+import { VM_SHAPE, vmFieldAttributes } from './shape.ts';
 
 const attributes = vmFieldAttributes();
 
