@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stageNpmPackage } from '../../tools/release/npm-package.ts';
 import { ensureBuilt } from './built-command.ts';
 
 const run = promisify(execFile);
@@ -118,6 +119,8 @@ describe('the package in an empty project', () => {
     );
     expect(files.filter(({ name }) => name.includes('.test.'))).toEqual([]);
     expect(files.length).toBeLessThan(450);
+    // npm would ask whether to trust them.
+    expect(manifest).not.toHaveProperty('scripts');
     expect(await readdir(join(project, 'node_modules'))).toEqual(['.bin', '.package-lock.json', 'proxwright', 'zod']);
   });
 
@@ -207,25 +210,15 @@ describe('the package in an empty project', () => {
 });
 
 interface Manifest {
-  readonly files: readonly string[];
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
 }
 
 /** The tarball that `npm pack` makes of the built tree. */
 async function pack(staging: string): Promise<string> {
   ensureBuilt();
-  await mkdir(staging);
-  const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as Manifest;
-  for (const name of [
-    'package.json',
-    'README.md',
-    'LICENSE',
-    ...manifest.files.filter((path) => !path.startsWith('!')),
-  ]) {
-    // What is not written yet is missing in the package as well, which the test of its contents would show.
-    const filter = (path: string) => !path.includes(join('dist', 'cli', 'compiled'));
-    await cp(join(root, name), join(staging, name), { recursive: true, filter }).catch(ignoreMissing);
-  }
+  await stageNpmPackage(staging);
+  const filter = (path: string) => !path.includes(join('dist', 'cli', 'compiled'));
+  await cp(join(root, 'dist'), join(staging, 'dist'), { recursive: true, filter });
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json'], { cwd: staging });
   const [{ filename }] = JSON.parse(stdout) as [{ readonly filename: string }];
   return join(staging, filename);
@@ -236,10 +229,6 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
 }
 
 /** What a program said; if it failed, what it said instead. */

@@ -1,5 +1,5 @@
 /** `state migrate` between all stores that this machine can start, in a circle: every place is left once and entered again. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureBuilt } from '../e2e/built-command.ts';
@@ -68,6 +68,16 @@ describe('state migrate', () => {
     }
     const left = readFileSync(join(home.directory, '.proxwright/traveller/state.json'), 'utf8');
     expect(JSON.parse(left)).toMatchObject({ movedTo: expect.any(String) });
+  });
+
+  it('takes back a state that was lost elsewhere and recovered there', async () => {
+    const [{ address } = { address: LOCAL }] = scenes;
+    expect(await at(address).run('state', 'migrate', '--to', LOCAL, '--yes')).toMatchObject({ code: 0 });
+    rmSync(join(home.directory, '.proxwright/traveller/state.json'));
+    expect(await at(LOCAL).run('state', 'recover', '--yes')).toMatchObject({ code: 0 });
+    const moved = await at(LOCAL).run('state', 'migrate', '--to', address, '--yes');
+    expect(moved, moved.stderr).toMatchObject({ code: 0 });
+    expect(await at(address).run('plan', '--exit-code')).toMatchObject({ code: 0 });
   });
 
   it('puts no other state where one was moved away, and leaves that other state as it was', async () => {

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { bundleCommand, bundledPackages, bundleLibrary, ROOT } from '../bundle/bundle.ts';
+import { bundleCommand, bundledPackages, bundleLibrary } from '../bundle/bundle.ts';
 import { writeDeclarations } from '../bundle/declarations.ts';
 import { thirdPartyNotices } from '../bundle/third-parties.ts';
 import { packProvider } from '../provider/pack-provider.ts';
@@ -11,6 +11,7 @@ import { sha256 } from '../provider/package-files.ts';
 import { type Platform, packageVersion } from '../provider/platforms.ts';
 import { writeZip } from '../provider/zip-write.ts';
 import { commandArchive, commandPackage } from './command-package.ts';
+import { stageNpmPackage } from './npm-package.ts';
 import { sbom } from './sbom.ts';
 
 export interface ReleaseOptions {
@@ -69,14 +70,7 @@ export async function makeRelease({ directory, platforms, hasProvider, say }: Re
 
 /** Packs a copy of the tree with a build of its own; returns the folders of the bundled packages. */
 async function packNpm(staging: string, destination: string): Promise<string[]> {
-  const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
-    readonly files: readonly string[];
-  };
-  const names = manifest.files.filter((name) => name !== 'dist' && !name.startsWith('!'));
-  await mkdir(staging);
-  for (const name of ['package.json', 'README.md', 'LICENSE', ...names]) {
-    await cp(join(ROOT, name), join(staging, name), { recursive: true });
-  }
+  await stageNpmPackage(staging);
   const dist = join(staging, 'dist');
   const metafiles = await Promise.all([bundleCommand(join(dist, 'cli')), bundleLibrary(dist), writeDeclarations(dist)]);
   const folders = bundledPackages([metafiles[0], metafiles[1]]);

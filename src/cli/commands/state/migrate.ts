@@ -3,6 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { advice, command } from '../../../base/hint.ts';
 import { shellWord } from '../../../base/text/shell.ts';
+import { shortLineage } from '../../../kinds/vm/ownership.ts';
 import { openChosenStore, parseStoreAddress, STATE_VARIABLE } from '../../../local/state-store.ts';
 import { closeRun, listRuns, unfinishedRuns } from '../../../state/journal.ts';
 import { leftBehind, readState, STATE_FILE, tombstone } from '../../../state/state-file.ts';
@@ -95,7 +96,8 @@ async function assertFree(target: StateStore, place: string, lineage: string | u
   const text = await target.read(STATE_FILE);
   if (text === undefined) return;
   const left = leftBehind(text);
-  if (left && lineage !== undefined && (left.lineage ?? lineage) === lineage) return;
+  // A state that was recovered knows only the part of its lineage that the ownership lines hold.
+  if (left && lineage !== undefined && shortLineage(left.lineage ?? lineage) === shortLineage(lineage)) return;
   throw new ProxwrightError({
     code: 'ALREADY_EXISTS',
     where: { file: place },
