@@ -146,6 +146,8 @@ export interface ReferenceRow {
   readonly to?: string;
   /** What to check, because the value is not quite the same. */
   readonly review?: string;
+  /** The source has a list, and ours is a map by slot. */
+  readonly isMap?: true;
 }
 
 export interface SourceResource {

@@ -49,6 +49,12 @@ const FALSE_DRIFT = new Set([
 
 const FALSE_DRIFT_WHY = 'Proxwright compares only what you configure, and another spelling or order is no change.';
 
+/** A setting of ours by which the difference could still be ignored. */
+const realDrift = (name: string | undefined): string =>
+  name === undefined
+    ? ''
+    : ` If the VM really differs from this configuration, the plan shows it: then add \`ignore_changes = [${name}]\`.`;
+
 /** Undefined: nothing is left of it. */
 export function lifecycleLines(block: Block, context: VmContext): readonly string[] | undefined {
   const ignored = attributeOf(block.body, 'ignore_changes');
@@ -59,8 +65,10 @@ export function lifecycleLines(block: Block, context: VmContext): readonly strin
     const text = source.slice(item.start, item.end);
     const name = rootName(item);
     const row = context.table.rows.find((each) => (isBlockRow(each) ? each.block : each.from) === name);
-    if (FALSE_DRIFT.has(name)) context.found('dropped', item, `ignore_changes of ${text}`, FALSE_DRIFT_WHY);
-    else if (row && newName(row) !== undefined) kept.push(newName(row) ?? '');
+    const ours = row && newName(row);
+    if (FALSE_DRIFT.has(name)) {
+      context.found('dropped', item, `ignore_changes of ${text}`, `${FALSE_DRIFT_WHY}${realDrift(ours)}`);
+    } else if (ours !== undefined) kept.push(ours);
     else context.found('dropped', item, `ignore_changes of ${text}`, 'Nothing has this name any more.');
   }
   const others = block.body.items.filter((item) => item !== ignored);

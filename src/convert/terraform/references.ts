@@ -143,20 +143,23 @@ function accessEdits(access: Access, source: string, references: References, ali
   const { of, steps } = access;
   if (of.kind !== 'variable') {
     const inside = resourceOf(of, references, aliases);
-    return inside ? attributeEdits(steps, source, inside.renamed, references) : [];
+    return inside ? attributeEdits(access, steps, source, inside.renamed, references) : [];
   }
-  const alias = aliases.get(of.name);
-  if (alias) return attributeEdits(steps, source, alias, references);
-  if (of.name === 'self' && references.self) return attributeEdits(steps, source, references.self, references);
+  const alias = aliases.get(of.name) ?? (of.name === 'self' ? references.self : undefined);
+  if (alias) return attributeEdits(access, steps, source, alias, references);
   const [label, ...rest] = steps;
   if (label?.kind !== 'attribute') return [];
   const renamed = references.find(of.name, label.name);
   if (!renamed) return [];
-  return [{ start: of.start, end: of.end, text: renamed.type }, ...attributeEdits(rest, source, renamed, references)];
+  const [first, ...others] = attributeEdits(access, rest, source, renamed, references);
+  const type = { start: of.start, end: of.end, text: renamed.type };
+  // What comes before the whole goes before the type.
+  return first?.start === of.start ? [first, type, ...others] : [type, ...(first ? [first] : []), ...others];
 }
 
 /** Of the steps after an instance; before them may be its index. */
 function attributeEdits(
+  access: Access,
   steps: readonly Step[],
   source: string,
   renamed: Renamed,
@@ -178,13 +181,26 @@ function attributeEdits(
     return [];
   }
   if (found.review !== undefined) references.problem({ offset: start, what, why: found.review, isLeft: false });
-  return [{ start, end, text: `.${found.to}` }];
+  const edit = { start, end, text: `.${found.to}` };
+  return found.isMap ? asList(edit, access, path.length === found.used) : [edit];
+}
+
+/** The values of a map where the source has a list, for one instance or for each of them. */
+function asList(edit: Edit, { start, steps }: Access, isWhole: boolean): readonly Edit[] {
+  const isMany = steps.some((step) => step.kind === 'splat' && step.start < edit.start);
+  if (isMany && !isWhole) return [edit];
+  const [head, tail] = isMany ? ['[for vm in ', ` : values(vm${edit.text})]`] : ['values(', `${edit.text})`];
+  return [
+    { start, end: start, text: head },
+    { ...edit, text: tail },
+  ];
 }
 
 interface FoundPath {
   readonly used: number;
   readonly to?: string;
   readonly review?: string;
+  readonly isMap?: boolean;
 }
 
 function pathOf(steps: readonly Step[], { source }: Renamed, text: string): FoundPath | undefined {
@@ -217,7 +233,8 @@ function matchReference(row: ReferenceRow, steps: readonly Step[], text: string)
     const slot = isNumber ? Number(key) - (less ? 1 : 0) : undefined;
     return slot === undefined ? `"net\${${key}${less ? ' - 1' : ''}}"` : `"net${Math.max(0, slot)}"`;
   });
-  return { used: expected.length, to, ...(row.review !== undefined && { review: row.review }) };
+  const { review, isMap = false } = row;
+  return { used: expected.length, to, isMap, ...(review !== undefined && { review }) };
 }
 
 /** By the table of attributes: `cpu[0].cores` → `cpu.cores`, where the value is written the same way. */

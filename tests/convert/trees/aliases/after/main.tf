@@ -66,7 +66,7 @@ resource "null_resource" "ping" {
   triggers = {
     id = try(proxwright_vm.maybe[count.index].vmid, "none")
     ip = one(proxwright_vm.maybe[*].primary_address)
-    macs = join(",", flatten(proxwright_vm.maybe[*].macs))
+    macs = join(",", flatten([for vm in proxwright_vm.maybe[*] : values(vm.macs)]))
   }
   provisioner "local-exec" {
     command = "ping -c1 ${proxwright_vm.maybe[0].primary_address}"
