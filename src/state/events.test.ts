@@ -81,6 +81,7 @@ describe('foldEvents', () => {
   it('keeps the record at the new address if the old address is not known', () => {
     const moved: RunEvent = { event: 'moved', at, step: 'vm.web/take-from', from: 'vm.gone', to: 'vm.web' };
     expect(foldEvents(complete, [moved])).toEqual(complete);
+    expect(foldEvents(complete, [{ ...moved, vmid: 401 }])).toEqual(complete);
   });
 
   it('is not changed by events about progress', () => {

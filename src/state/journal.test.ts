@@ -338,6 +338,7 @@ describe('the runs since a moment', () => {
     const store = new MemoryStore();
     await store.write('runs/20260101T120000Z-bbbbbb.jsonl', '');
     expect(await runsSince(store, NOON)).toEqual(['20260101T120000Z-bbbbbb']);
+    expect(await unfinishedRuns(store)).toMatchObject([{ runId: '20260101T120000Z-bbbbbb', events: [] }]);
   });
 });
 

@@ -6,6 +6,7 @@ import {
   ipsIn,
   isForeign,
   type Ownership,
+  ownerOf,
   ownershipCounts,
   ownershipLines,
   parseOwnership,
@@ -107,6 +108,22 @@ describe('an ownership line that a person or program has edited', () => {
     expect(findOwnership(notes)?.vmid).toBe(113);
     expect(stripOwnership(notes)).toBe('Ask Anna.');
     expect([ownershipLines('Ask Anna.'), findOwnership('Ask Anna.')]).toEqual([[], undefined]);
+  });
+});
+
+describe('the owner of a VM', () => {
+  const vmWith = (description: string | undefined, vmid = 112) => ({
+    vmid,
+    uuid: UUID,
+    current: new Map(description === undefined ? [] : [['description', description]]),
+  });
+
+  it('is named by the line in its notes, and by no line that was copied from another VM', () => {
+    const notes = `Ask Anna.\n\n${printOwnership(OWN)}`;
+    expect(ownerOf(vmWith(notes))).toEqual(OWN);
+    expect(ownerOf(vmWith(notes, 113))).toBeUndefined();
+    expect(ownerOf(vmWith('Ask Anna.'))).toBeUndefined();
+    expect(ownerOf(vmWith(undefined))).toBeUndefined();
   });
 });
 

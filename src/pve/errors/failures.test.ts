@@ -59,6 +59,23 @@ describe('a status', () => {
     expect(errorFromResponse(QUESTION, refused(500, unreadable)).outcome).toBe('known');
   });
 
+  it('of a list that met a VM which was just destroyed passes by itself, unless the request names that VM or changes something', () => {
+    const words = "Configuration file 'nodes/pve1/qemu-server/123.conf' does not exist";
+    const answer = (request: string, context = QUESTION, said = words) =>
+      errorFromResponse({ ...context, request }, refused(500, said));
+    const list = answer('GET /nodes/pve1/qemu');
+    expect([list.code, list.outcome]).toEqual(['SERVER_FAULT', 'not-executed']);
+    expect(list.diagnostic).toMatchObject({
+      detail: `The server answered 500: "${words}".`,
+      where: { request: 'GET /nodes/pve1/qemu' },
+      facts: { serverSaid: words },
+      hint: { text: 'A VM was destroyed while Proxmox listed all of them. Run the command again.' },
+    });
+    expect(isNotFound(answer('GET /nodes/pve1/qemu/123/config'), 'guest')).toBe(true);
+    expect(isNotFound(answer('GET /nodes/pve1/qemu/12/config'), 'guest')).toBe(false);
+    expect(isNotFound(answer('POST /nodes/pve1/qemu/9000/clone', CHANGE), 'guest')).toBe(true);
+  });
+
   it('of the proxy itself takes precedence over its message, which is about its own connection', () => {
     expect(codes(bare(589, LOCKED))).toEqual(['GUEST_LOCKED', 'GUEST_LOCKED']);
     expect(codes(bare(590, LOCKED))).toEqual(['SERVER_FAULT', 'SERVER_FAULT']);
