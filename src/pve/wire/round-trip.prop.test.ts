@@ -45,7 +45,7 @@ it('sizes print the same again after reading', () => {
   );
 });
 
-it('allocations of whole KiB', () => {
+it('keeps allocations of whole KiB', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 36 }), (sizeKiB) => {
       const text = printAllocation(sizeKiB * KIB);

@@ -55,9 +55,10 @@ describe('allocation', () => {
     [1, '1G'],
     [0.5, '512M'],
     [0.1, '104858K'],
+    [0.2, '209716K'],
     [0.05, '52429K'],
     [0, '0T'],
-  ])('of %d GiB gives %s, as recorded', (sizeGiB, text) => {
+  ])('of %d GiB gives %s, rounded up as the server does', (sizeGiB, text) => {
     expect(printSize(allocationSizeBytes(sizeGiB))).toBe(text);
   });
 
