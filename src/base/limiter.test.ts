@@ -30,6 +30,20 @@ describe('a limiter', () => {
     expect(served).toEqual([1, 2, 3, 4]);
   });
 
+  it('admits no later call before one that waits for fewer concurrent ones', async () => {
+    const clock = new VirtualClock();
+    const limiter = new Limiter(2);
+    const served: string[] = [];
+    const work = (name: string) => async () => {
+      served.push(name);
+      await clock.sleep(10);
+    };
+    await clock.run(() =>
+      Promise.all([limiter.run(work('first')), limiter.run(work('alone'), undefined, 1), limiter.run(work('last'))]),
+    );
+    expect(served).toEqual(['first', 'alone', 'last']);
+  });
+
   it('frees the slot of a function that fails', async () => {
     const limiter = new Limiter(1);
     await expect(limiter.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');

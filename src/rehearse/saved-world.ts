@@ -71,177 +71,239 @@ class Names {
   }
 }
 
-function anonymized(world: WorldFile): WorldFile {
-  const [nodes, storages, pools, users, macs, mappings] = ['node', 'storage', 'pool', 'user', 'mac', 'mapping'].map(
-    (word) => new Names(word),
-  ) as [Names, Names, Names, Names, Names, Names]; // one for each word
-  const [networks, files, rules, groups, tokens, serials, paths] = [
-    ...['net', 'file', 'rule', 'group', 'token', 'serial', 'dir'].map((word) => new Names(word)),
-  ] as [Names, Names, Names, Names, Names, Names, Names]; // one for each word
-  const addresses = new Names('');
-  const node = (name: string) => nodes.of(name);
-  const storage = (name: string) => (name === 'local' ? name : storages.of(name));
-  const bridge = (name: string) => (PLAIN_BRIDGE.test(name) ? name : networks.of(name));
-  // Proxmox names disks after their VM. Every other name was chosen by somebody.
-  const fileName = (name: string) => {
+/** What the new names begin with; without a word the name is a number, from which an address is made. */
+type Word =
+  | 'node'
+  | 'storage'
+  | 'pool'
+  | 'user'
+  | 'mac'
+  | 'mapping'
+  | 'net'
+  | 'file'
+  | 'rule'
+  | 'group'
+  | 'token'
+  | 'serial'
+  | 'dir'
+  | '';
+
+/** Other names for everything that a world names, always the same one for the same name. */
+class Aliases {
+  readonly #names = new Map<Word, Names>();
+
+  readonly node = (name: string) => this.named('node', name);
+  readonly storage = (name: string) => (name === 'local' ? name : this.named('storage', name));
+  readonly bridge = (name: string) => (PLAIN_BRIDGE.test(name) ? name : this.named('net', name));
+  readonly user = (id: string) => (id === 'root@pam' ? id : `${this.named('user', id)}@pve`);
+
+  named(word: Word, name: string): string {
+    const names = this.#names.get(word) ?? new Names(word);
+    this.#names.set(word, names);
+    return names.of(name);
+  }
+
+  /** Proxmox names disks after their VM. Every other name was chosen by a person. */
+  file(name: string): string {
     if (DISK_NAME.test(name)) return name;
     const folder = /^[^/]+\//.exec(name)?.[0] ?? '';
-    return `${folder}${files.of(name)}${FILE_TYPE.exec(name)?.[0] ?? ''}`;
-  };
-  const volume = (text: string) =>
-    text.replace(/^([A-Za-z][\w.-]*):([^,]+)/, (_, id: string, name: string) => `${storage(id)}:${fileName(name)}`);
-  const user = (id: string) => (id === 'root@pam' ? id : `${users.of(id)}@pve`);
-  const principal = (id: string) => {
+    return `${folder}${this.named('file', name)}${FILE_TYPE.exec(name)?.[0] ?? ''}`;
+  }
+
+  principal(id: string): string {
     const [name = '', token] = id.split('!');
-    return token === undefined ? user(name) : `${user(name)}!${tokens.of(token)}`;
-  };
-  const mac = (text: string) => {
-    const number = Number(macs.of(text.toUpperCase()).replace('mac', ''));
-    const digits = number.toString(16).padStart(6, '0').toUpperCase();
-    return `BC:24:11:${digits.slice(0, 2)}:${digits.slice(2, 4)}:${digits.slice(4)}`;
-  };
-  const address = (text: string) => {
-    const number = Number(addresses.of(text));
-    return `10.254.${Math.floor(number / 250) % 250}.${(number % 250) + 1}`;
-  };
-  const address6 = (text: string) => `fd00::${(Number(addresses.of(text)) + 1).toString(16)}`;
-  const texts = (text: string) =>
-    text
-      .replace(/\b([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b/g, mac)
-      .replace(/\b\d{1,3}(\.\d{1,3}){3}\b/g, address)
+    return token === undefined ? this.user(name) : `${this.user(name)}!${this.named('token', token)}`;
+  }
+
+  /** The path of an ACL entry. */
+  path(text: string): string {
+    return text
+      .replace(/^\/storage\/([^/]+)/, (_, id: string) => `/storage/${this.storage(id)}`)
+      .replace(/^\/pool\/(.+)/, (_, id: string) => `/pool/${this.named('pool', id)}`)
+      .replace(/^(\/sdn\/zones\/[^/]+\/)([^/]+)/, (_, zone: string, id: string) => `${zone}${this.bridge(id)}`)
+      .replace(/^\/nodes\/([^/]+)/, (_, id: string) => `/nodes/${this.node(id)}`)
       .replace(
-        /\b(ip6|gw6)=([0-9A-Fa-f:]*:[0-9A-Fa-f:]*)/g,
-        (_, key: string, found: string) => `${key}=${address6(found)}`,
-      )
-      .replace(/\bbridge=([^,]+)/, (_, name: string) => `bridge=${bridge(name)}`)
-      .replace(/\bserial=([^,]+)/, (_, text: string) => `serial=${serials.of(text)}`);
-  const path = (text: string) =>
-    text
-      .replace(/^\/storage\/([^/]+)/, (_, id: string) => `/storage/${storage(id)}`)
-      .replace(/^\/pool\/(.+)/, (_, id: string) => `/pool/${pools.of(id)}`)
-      .replace(/^(\/sdn\/zones\/[^/]+\/)([^/]+)/, (_, zone: string, id: string) => `${zone}${bridge(id)}`)
-      .replace(/^\/nodes\/([^/]+)/, (_, id: string) => `/nodes/${node(id)}`)
-      .replace(/^\/mapping\/(\w+)\/([^/]+)/, (_, kind: string, id: string) => `/mapping/${kind}/${mappings.of(id)}`);
-  const config = (id: string, values: Readonly<Record<string, unknown>>): Record<string, string> =>
-    Object.fromEntries(
+        /^\/mapping\/(\w+)\/([^/]+)/,
+        (_, kind: string, id: string) => `/mapping/${kind}/${this.named('mapping', id)}`,
+      );
+  }
+
+  config(id: string, values: Readonly<Record<string, unknown>>): Record<string, string> {
+    return Object.fromEntries(
       Object.entries(values).flatMap(([key, value]): [string, string][] => {
         if (key === 'smbios1') return [[key, `uuid=00000000-0000-4000-8000-${id.padStart(12, '0')}`]];
         if (FREE_TEXT.has(key)) return [];
         if (key === 'name') return [[key, `vm-${id}`]];
-        const mapped = texts(DRIVE.test(key) ? volume(String(value)) : String(value));
-        return [[key, mapped.replace(/mapping=([^,]+)/, (_, name: string) => `mapping=${mappings.of(name)}`)]];
+        const mapped = this.#texts(DRIVE.test(key) ? this.#volume(String(value)) : String(value));
+        return [
+          [key, mapped.replace(/mapping=([^,]+)/, (_, name: string) => `mapping=${this.named('mapping', name)}`)],
+        ];
       }),
     );
-  const renamed = <Value, Out>(
-    record: Readonly<Record<string, Value>> | undefined,
-    key: (name: string) => string,
-    value: (entry: Value, name: string) => Out,
-  ): Record<string, Out> =>
-    Object.fromEntries(Object.entries(record ?? {}).map(([name, entry]) => [key(name), value(entry, name)]));
-  const same = (name: string) => name;
+  }
+
+  /** The entries of a mapping, one for each node. */
+  mapping({ map = [] }: { readonly map?: readonly string[] | undefined }): { map: string[] } {
+    const one = (text: string) =>
+      text
+        .replace(/node=([^,]+)/, (_, name: string) => `node=${this.node(name)}`)
+        .replace(/path=(\/[^,]+)/, (_, path: string) => `path=/mnt/${this.named('dir', path)}`)
+        .replace(/,?description=[^,]+/, '');
+    return { map: map.map(one) };
+  }
+
+  #volume(text: string): string {
+    return text.replace(
+      /^([A-Za-z][\w.-]*):([^,]+)/,
+      (_, id: string, name: string) => `${this.storage(id)}:${this.file(name)}`,
+    );
+  }
+
+  #texts(text: string): string {
+    return text
+      .replace(/\b([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b/g, (found) => this.#mac(found))
+      .replace(/\b\d{1,3}(\.\d{1,3}){3}\b/g, (found) => this.#address(found))
+      .replace(
+        /\b(ip6|gw6)=([0-9A-Fa-f:]*:[0-9A-Fa-f:]*)/g,
+        (_, key: string, found: string) => `${key}=fd00::${(Number(this.named('', found)) + 1).toString(16)}`,
+      )
+      .replace(/\bbridge=([^,]+)/, (_, name: string) => `bridge=${this.bridge(name)}`)
+      .replace(/\bserial=([^,]+)/, (_, serial: string) => `serial=${this.named('serial', serial)}`);
+  }
+
+  #mac(text: string): string {
+    const number = Number(this.named('mac', text.toUpperCase()).replace('mac', ''));
+    const digits = number.toString(16).padStart(6, '0').toUpperCase();
+    return `BC:24:11:${digits.slice(0, 2)}:${digits.slice(2, 4)}:${digits.slice(4)}`;
+  }
+
+  #address(text: string): string {
+    const number = Number(this.named('', text));
+    return `10.254.${Math.floor(number / 250) % 250}.${(number % 250) + 1}`;
+  }
+}
+
+function anonymized(world: WorldFile): WorldFile {
+  const aliases = new Aliases();
+  const { node, storage, user } = aliases;
   return {
     ...(world.version !== undefined && { version: world.version }),
     ...(world.cluster !== undefined && { cluster: 'cluster' }),
     ...(world.entry_node !== undefined && { entry_node: node(world.entry_node) }),
     datacenter: world.datacenter ?? {},
-    nodes: renamed(world.nodes, node, (each) => ({
-      ...each,
-      address: '127.0.0.1',
-      bridges: renamed(each.bridges, bridge, ({ cidr: _cidr, dhcp, ...kept }) => ({
-        ...kept,
-        ...(dhcp && { dhcp: { ...dhcp, reservations: {} } }),
-      })),
-      filesystems: renamed(each.filesystems, storage, (filesystem) => filesystem),
-    })),
-    storages: renamed(
-      world.storages,
-      storage,
-      ({ path: _path, options: _options, nodes: only, volumes, ...each }, id) => ({
-        ...each,
-        filesystem: storage(each.filesystem ?? id),
-        ...(only && { nodes: only.map(node) }),
-        volumes: (volumes ?? []).map((entry) => ({
-          ...entry,
-          ...(entry.node !== undefined && { node: node(entry.node) }),
-          name: fileName(entry.name),
-        })),
-      }),
-    ),
+    nodes: nodesOf(world, aliases),
+    storages: storagesOf(world, aliases),
     guests: world.guests ?? {},
     vms: renamed(world.vms, same, (vm, id) => ({
       ...vm,
       ...(vm.node !== undefined && { node: node(vm.node) }),
-      config: config(id, vm.config ?? {}),
-      pending: config(id, vm.pending ?? {}),
+      config: aliases.config(id, vm.config ?? {}),
+      pending: aliases.config(id, vm.pending ?? {}),
     })),
     containers: renamed(world.containers, same, (each, id) => ({
       ...each,
       name: `ct-${id}`,
       ...(each.node !== undefined && { node: node(each.node) }),
     })),
-    ha: {
-      resources: renamed(world.ha?.resources, same, ({ comment: _comment, group, ...each }) => ({
-        ...each,
-        ...(group !== undefined && { group: groups.of(group) }),
-      })),
-      groups: renamed(
-        world.ha?.groups,
-        (name) => groups.of(name),
-        ({ comment: _comment, nodes: only = '', ...each }) => ({
-          ...each,
-          nodes: only.replace(/(^|,)([^,:]+)/g, (_, comma: string, name: string) => `${comma}${node(name)}`),
-        }),
-      ),
-      rules: renamed(
-        world.ha?.rules,
-        (name) => rules.of(name),
-        (rule) => {
-          const { comment: _comment, ...each } = rule;
-          return each.type === 'node-affinity'
-            ? { ...each, nodes: each.nodes.map((text) => text.replace(/^[^:]+/, node)) }
-            : each;
-        },
-      ),
-    },
-    users: renamed(world.users, user, ({ tokens: own, password }) => ({
-      ...(password !== undefined && { password }),
-      tokens: renamed(
-        own,
-        (name) => tokens.of(name),
-        ({ secret, privsep }) => ({
-          secret,
-          ...(privsep !== undefined && { privsep }),
-        }),
-      ),
-    })),
+    ha: haOf(world, aliases),
+    users: usersOf(world, aliases),
     roles: world.roles ?? {},
     acl: (world.acl ?? []).map((entry) => ({
       ...entry,
-      path: path(entry.path),
+      path: aliases.path(entry.path),
       ...(entry.user !== undefined && { user: user(entry.user) }),
-      ...(entry.token !== undefined && { token: principal(entry.token) }),
+      ...(entry.token !== undefined && { token: aliases.principal(entry.token) }),
     })),
     pools: renamed(
       world.pools,
-      (name) => pools.of(name),
+      (name) => aliases.named('pool', name),
       ({ comment: _comment, ...pool }) => ({
         ...pool,
         ...(pool.storages && { storages: pool.storages.map(storage) }),
       }),
     ),
-    mappings: {
-      pci: renamed(world.mappings?.pci, (name) => mappings.of(name), mappingOf),
-      usb: renamed(world.mappings?.usb, (name) => mappings.of(name), mappingOf),
-      dir: renamed(world.mappings?.dir, (name) => mappings.of(name), mappingOf),
-    },
+    mappings: mappingsOf(world, aliases),
   };
-
-  function mappingOf({ map = [] }: { readonly map?: readonly string[] | undefined }) {
-    const one = (text: string) =>
-      text
-        .replace(/node=([^,]+)/, (_, name: string) => `node=${node(name)}`)
-        .replace(/path=(\/[^,]+)/, (_, path: string) => `path=/mnt/${paths.of(path)}`)
-        .replace(/,?description=[^,]+/, '');
-    return { map: map.map(one) };
-  }
 }
+
+function nodesOf({ nodes }: WorldFile, { node, bridge, storage }: Aliases): WorldFile['nodes'] {
+  return renamed(nodes, node, (each) => ({
+    ...each,
+    address: '127.0.0.1',
+    bridges: renamed(each.bridges, bridge, ({ cidr: _cidr, dhcp, ...kept }) => ({
+      ...kept,
+      ...(dhcp && { dhcp: { ...dhcp, reservations: {} } }),
+    })),
+    filesystems: renamed(each.filesystems, storage, (filesystem) => filesystem),
+  }));
+}
+
+function storagesOf({ storages }: WorldFile, aliases: Aliases): WorldFile['storages'] {
+  const { node, storage } = aliases;
+  return renamed(storages, storage, ({ path: _path, options: _options, nodes: only, volumes, ...each }, id) => ({
+    ...each,
+    filesystem: storage(each.filesystem ?? id),
+    ...(only && { nodes: only.map(node) }),
+    volumes: (volumes ?? []).map((entry) => ({
+      ...entry,
+      ...(entry.node !== undefined && { node: node(entry.node) }),
+      name: aliases.file(entry.name),
+    })),
+  }));
+}
+
+function haOf({ ha }: WorldFile, aliases: Aliases): WorldFile['ha'] {
+  const { node } = aliases;
+  const group = (name: string) => aliases.named('group', name);
+  return {
+    resources: renamed(ha?.resources, same, ({ comment: _comment, group: own, ...each }) => ({
+      ...each,
+      ...(own !== undefined && { group: group(own) }),
+    })),
+    groups: renamed(ha?.groups, group, ({ comment: _comment, nodes: only = '', ...each }) => ({
+      ...each,
+      nodes: only.replace(/(^|,)([^,:]+)/g, (_, comma: string, name: string) => `${comma}${node(name)}`),
+    })),
+    rules: renamed(
+      ha?.rules,
+      (name) => aliases.named('rule', name),
+      (rule) => {
+        const { comment: _comment, ...each } = rule;
+        return each.type === 'node-affinity'
+          ? { ...each, nodes: each.nodes.map((text) => text.replace(/^[^:]+/, node)) }
+          : each;
+      },
+    ),
+  };
+}
+
+function usersOf({ users }: WorldFile, aliases: Aliases): WorldFile['users'] {
+  return renamed(users, aliases.user, ({ tokens, password }) => ({
+    ...(password !== undefined && { password }),
+    tokens: renamed(
+      tokens,
+      (name) => aliases.named('token', name),
+      ({ secret, privsep }) => ({ secret, ...(privsep !== undefined && { privsep }) }),
+    ),
+  }));
+}
+
+function mappingsOf({ mappings }: WorldFile, aliases: Aliases): WorldFile['mappings'] {
+  const name = (text: string) => aliases.named('mapping', text);
+  const mapping = (entry: Parameters<Aliases['mapping']>[0]) => aliases.mapping(entry);
+  return {
+    pci: renamed(mappings?.pci, name, mapping),
+    usb: renamed(mappings?.usb, name, mapping),
+    dir: renamed(mappings?.dir, name, mapping),
+  };
+}
+
+function renamed<Value, Out>(
+  record: Readonly<Record<string, Value>> | undefined,
+  key: (name: string) => string,
+  value: (entry: Value, name: string) => Out,
+): Record<string, Out> {
+  return Object.fromEntries(Object.entries(record ?? {}).map(([name, entry]) => [key(name), value(entry, name)]));
+}
+
+const same = (name: string) => name;

@@ -83,7 +83,7 @@ export function planExisting(
   });
   const movesNotes = checkMoves(input, moves, findings);
   findings.problems.push(...heldDisks(input, actual, moves, removed));
-  const changing = existingSteps(input, recorded, actual, desired, { migration, moves }, diff);
+  const changing = existingSteps({ input, recorded, actual, desired, migration, moves, diff });
   const { steps: configured, notes } = guarded(input, recorded, actual, { steps: changing, removed }, findings);
   if (findings.problems.length > before) return undefined;
   const prepared = withHa(configured, haStep(vm, recorded, ha.length > 0));
@@ -254,101 +254,120 @@ function removedVolumes(slots: ReadonlySet<string>, values: ReadonlyMap<string, 
   return destroys.length > 0 ? { destroys } : {};
 }
 
-function existingSteps(
-  input: VmPlanInput,
-  recorded: VmRecord,
-  actual: VmObserved,
-  desired: DesiredConfig,
-  { migration, moves }: { readonly migration: Migration | undefined; readonly moves: readonly DiskMove[] },
-  { differences, restartPending }: Pick<ReturnType<typeof diffVm>, 'differences' | 'restartPending'>,
-): Step[] {
+/** What an existing VM needs. */
+interface Work {
+  readonly input: VmPlanInput;
+  readonly recorded: VmRecord;
+  readonly actual: VmObserved;
+  readonly desired: DesiredConfig;
+  readonly migration: Migration | undefined;
+  readonly moves: readonly DiskMove[];
+  readonly diff: Pick<ReturnType<typeof diffVm>, 'differences' | 'restartPending'>;
+}
+
+function existingSteps(work: Work): Step[] {
+  const relocation = relocationSteps(work);
+  const writing = writingSteps(work);
+  const steps = [...relocation.steps, ...writing.steps];
+  return chained([
+    ...steps,
+    ...finalSteps(work, { ...relocation, hasSeed: writing.hasSeed, isIdle: steps.length === 0 }),
+  ]);
+}
+
+/** To another node, and disks to other storages. Some of it needs the VM to be off. */
+function relocationSteps({ input: { vm }, actual, migration, moves }: Work): { steps: Step[]; isOffForNow: boolean } {
+  const { address, fields } = vm;
+  // The file may also say that the VM is stopped in the end, which is a step of its own.
+  const part = fields.power === 'stopped' ? { part: 'for-now' } : {};
+  const stop = vmStep(address, 'vm.stop', { how: 'shutdown', forNow: true }, part);
+  const isOffToMigrate = actual.running && migration?.isOffline === true;
+  const isOffToMoveDisks = actual.running && !isOffToMigrate && moves.some(({ isOffline }) => isOffline);
+  const steps = [
+    ...(isOffToMigrate ? [stop] : []),
+    ...(migration ? [vmStep(address, 'vm.migrate', { target: fields.node, from: actual.node })] : []),
+    // Moving comes before growing: the old storage may have no room for more, and there is less to copy.
+    ...moveSteps(vm, moves, (move) => !actual.running || isOffToMigrate || !move.isOffline),
+    ...(isOffToMoveDisks ? [stop, ...moveSteps(vm, moves, ({ isOffline }) => isOffline)] : []),
+  ];
+  return { steps, isOffForNow: isOffToMigrate || isOffToMoveDisks };
+}
+
+function writingSteps({ input: { vm }, recorded, actual, desired, diff }: Work): { steps: Step[]; hasSeed: boolean } {
+  const { address } = vm;
+  const packed = packDesired(desired.values());
+  const changed = new Set(diff.differences.map(({ key }) => key));
+  const grow = (resizes: readonly { readonly disk: string; readonly sizeBytes: number }[]) =>
+    resizes.map(({ disk, sizeBytes }) => vmStep(address, 'vm.resize', { slot: disk, sizeBytes }, { part: disk }));
+  const seed = [...desired.values()].some((entry) => isSeedOpen(entry, changed, recorded)) ? seedStep(vm) : undefined;
+  const isWritten = diff.differences.some((each) => !each.path.endsWith('.size') && !isMove(each, desired));
+  const secrets = secretKeys([...desired.values()].filter(({ key }) => changed.has(key)));
+  const steps = [
+    // Growing comes first: a pending change of a disk has the old size in it and would restore that size.
+    ...grow(resizesNeeded(desired.values(), actual)),
+    // The cloud-init files name the NICs, so those must exist first.
+    ...(seed && isWritten && changed.size > 1
+      ? [vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' })]
+      : []),
+    ...(seed ? [seed] : []),
+    ...(isWritten
+      ? [
+          vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }),
+          ...grow(resizesAfterMaking(desired.values(), actual)),
+        ]
+      : []),
+  ];
+  return { steps, hasSeed: seed !== undefined };
+}
+
+interface SoFar {
+  /** The VM was shut down for a move. */
+  readonly isOffForNow: boolean;
+  readonly hasSeed: boolean;
+  /** There is no step yet. */
+  readonly isIdle: boolean;
+}
+
+/** Compare and record, remove old cloud-init files, and reach the power state. */
+function finalSteps({ input, recorded, actual, desired, diff }: Work, { isOffForNow, hasSeed, isIdle }: SoFar): Step[] {
   const { vm } = input;
   const { address, fields } = vm;
-  const steps: Step[] = [];
-  const add = (step: Step) => {
-    const last = steps.at(-1);
-    steps.push({ ...step, needs: last ? [last.id] : [] });
-  };
   const last = recorded.lastApplied;
-  const unfinished = recorded.phase !== 'complete';
-  // The file may also say that the VM is stopped in the end, which is a step of its own.
-  const stop = vmStep(
-    address,
-    'vm.stop',
-    { how: 'shutdown', forNow: true },
-    fields.power === 'stopped' ? { part: 'for-now' } : {},
-  );
-  const isOffToMigrate = actual.running && migration?.isOffline === true;
-  if (isOffToMigrate) add(stop);
-  if (migration) add(vmStep(address, 'vm.migrate', { target: fields.node, from: actual.node }));
-  // Moving comes before growing: the old storage may have no room for more, and there is less to copy.
-  for (const step of moveSteps(vm, moves, (move) => !actual.running || isOffToMigrate || !move.isOffline)) add(step);
-  const isOffToMoveDisks = actual.running && !isOffToMigrate && moves.some(({ isOffline }) => isOffline);
-  if (isOffToMoveDisks) {
-    add(stop);
-    for (const step of moveSteps(vm, moves, ({ isOffline }) => isOffline)) add(step);
-  }
-  const isOffForNow = isOffToMigrate || isOffToMoveDisks;
-  const packed = packDesired(desired.values());
-  const changed = new Set(differences.map(({ key }) => key));
-  const grow = (resizes: readonly { readonly disk: string; readonly sizeBytes: number }[]) => {
-    for (const { disk, sizeBytes } of resizes) {
-      add(vmStep(address, 'vm.resize', { slot: disk, sizeBytes }, { part: disk }));
-    }
-  };
-  // Growing comes first: a pending change of a disk has the old size in it and would restore that size.
-  grow(resizesNeeded(desired.values(), actual));
-  const seed = [...desired.values()].some((entry) => isSeedOpen(entry, changed, recorded)) && seedStep(vm);
-  const isWritten = differences.some((each) => !each.path.endsWith('.size') && !isMove(each, desired));
-  if (seed) {
-    // The cloud-init files name the NICs, so those must exist first.
-    if (isWritten && changed.size > 1) {
-      add(vmStep(address, 'vm.configure', { desired: withoutSeed(packed) }, { part: 'devices' }));
-    }
-    add(seed);
-  }
-  if (isWritten) {
-    const secrets = secretKeys([...desired.values()].filter(({ key }) => changed.has(key)));
-    add(vmStep(address, 'vm.configure', { desired: packed, ...(secrets.length > 0 && { secrets }) }));
-    grow(resizesAfterMaking(desired.values(), actual));
-  }
   // The power state is recorded only once the VM has reached it.
   const powerChanged = last.power !== fields.power;
   const restartReasons = [
-    ...restartPending,
-    ...differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path),
+    ...diff.restartPending,
+    ...diff.differences.filter(({ effect }) => effect === 'restart').map(({ path }) => path),
   ];
   const restarts = actual.running && fields.power === 'running' && input.mayRestart && restartReasons.length > 0;
   const isStartedAgain = isOffForNow && fields.power === 'running';
   const kept = stillAppliedHa(fields.ha, last);
   const isOffAsDeclared = fields.power === 'stopped' && !actual.running;
   const toRecord = { ...applied(vm, desired, isOffAsDeclared ? 'stopped' : last.power), ...kept };
-  if (
-    steps.length > 0 ||
+  const isVerified =
+    !isIdle ||
     powerChanged ||
     restarts ||
-    unfinished ||
-    hasMoreToRecord(last, toRecord, desired, (path) => isManagedHa(vm, path) || isFollowed(vm, path))
-  ) {
+    recorded.phase !== 'complete' ||
+    hasMoreToRecord(last, toRecord, desired, (path) => isManagedHa(vm, path) || isFollowed(vm, path));
+  const verify = vmStep(address, 'vm.verify', {
+    desired: packDesired(desired.values()),
     // A run may end between stop and start. Until the VM runs, no power state is recorded, so the next plan starts it.
-    add(
-      vmStep(address, 'vm.verify', {
-        desired: packed,
-        applied: restarts || isStartedAgain ? { ...applied(vm, desired), ...kept } : toRecord,
-      }),
-    );
-  }
-  if (seed || hasOldSeeds(recorded, actual)) add(vmStep(address, 'vm.unseed', {}));
-  if (isStartedAgain) {
-    add(vmStep(address, 'vm.start', {}));
-  } else if (restarts) {
-    add(vmStep(address, 'vm.restart', { reasons: restartReasons }));
-  } else if (powerChanged && fields.power === 'running' && !actual.running) {
-    add(vmStep(address, 'vm.start', { mayBeUnderWay: true }));
-  } else if (powerChanged && fields.power === 'stopped' && actual.running) {
-    add(vmStep(address, 'vm.stop', { how: 'shutdown', asDeclared: true }));
-  }
-  return steps;
+    applied: restarts || isStartedAgain ? { ...applied(vm, desired), ...kept } : toRecord,
+  });
+  const power = (): Step[] => {
+    if (isStartedAgain) return [vmStep(address, 'vm.start', {})];
+    if (restarts) return [vmStep(address, 'vm.restart', { reasons: restartReasons })];
+    if (!powerChanged || fields.power === (actual.running ? 'running' : 'stopped')) return [];
+    return fields.power === 'running'
+      ? [vmStep(address, 'vm.start', { mayBeUnderWay: true })]
+      : [vmStep(address, 'vm.stop', { how: 'shutdown', asDeclared: true })];
+  };
+  return [
+    ...(isVerified ? [verify] : []),
+    ...(hasSeed || hasOldSeeds(recorded, actual) ? [vmStep(address, 'vm.unseed', {})] : []),
+    ...power(),
+  ];
 }
 
 /** If the plan chose the node, a VM that another client moved stays where it is. */
