@@ -48,17 +48,19 @@ function marked(scene: Scene): string[] {
 }
 
 const kept = (scene: Scene) => volumesOf(scene.world).filter(({ sizeBytes }) => sizeBytes === 2 * 1024 ** 3).length;
+const hintOf = (end: RunEnd) => (end.kind === 'refused' ? end.problems.map(({ hint }) => hint?.text).join() : end.kind);
 const detailOf = (end: RunEnd) => (end.kind === 'refused' ? end.problems.map(({ detail }) => detail).join() : end.kind);
 
 describe('a kept disk', () => {
-  it.each<[string, string, PlanOptions]>([
-    ['the removal of its VM from the file', WITHOUT_WEB, { allowDelete: true }],
-    ['remove: true', stack('{ remove: true }'), {}],
-  ])('refuses %s, and names slot, size and volume', async (_, text, options) => {
+  it.each<[string, string, PlanOptions, string]>([
+    ['the removal of its VM from the file', WITHOUT_WEB, { allowDelete: true }, '--allow-delete '],
+    ['remove: true', stack('{ remove: true }'), {}, ''],
+  ])('refuses %s, and names slot, size, volume and the command for this VM', async (_, text, options, allowed) => {
     const scene = await made();
     const end = await scene.apply(text, options);
     expect(codesOf(end)).toEqual(['DATA_KEPT']);
     expect(detailOf(end)).toMatch(/scsi1 \(2GiB, local-lvm:vm-420-disk-\d+\)/);
+    expect(hintOf(end)).toContain(`now: proxwright apply --only vm.web ${allowed}--destroy-data web`);
     expect(kept(scene)).toBe(1);
     expect(failuresOf(await scene.apply(text, { ...options, destroyData: ['web'] }))).toEqual([]);
     expect(kept(scene)).toBe(0);
@@ -67,7 +69,9 @@ describe('a kept disk', () => {
   it('refuses to destroy the stack, also when the mark has just left the file', async () => {
     const scene = await made();
     const unmarked = stack('{ storage: local-lvm, size: 2GiB }');
-    expect(codesOf(await scene.destroy(stack()))).toEqual(['DATA_KEPT']);
+    const refused = await scene.destroy(stack());
+    expect(codesOf(refused)).toEqual(['DATA_KEPT']);
+    expect(hintOf(refused)).toContain('now: proxwright destroy --only vm.web --destroy-data web');
     expect(codesOf(await scene.destroy(unmarked))).toEqual(['DATA_KEPT']);
     expect(codesOf(await scene.destroy(stack(), { destroyData: ['app'] }))).toEqual(['DATA_KEPT']);
     expect(failuresOf(await scene.apply(unmarked))).toEqual([]);

@@ -249,7 +249,7 @@ export function carriedThrough(vm: ResolvedVm, replaced: Replaced, held: Carried
   const { address } = vm;
   const keeping = { address, vm, recorded, observedVm, destroyData: options.destroyData ?? [], carried: held?.slots };
   const actual = observedVm?.kind === 'present' ? observedVm.vm : undefined;
-  const lost = detachedProblem(keeping, 'apply');
+  const lost = detachedProblem(keeping, 'replace');
   if (lost) return { carried: held, problems: [lost], steps: [] };
   const given = new Map(keptVolumes(keeping).map(({ slot }) => [slot, actual?.current.get(slot) ?? '']));
   if (!actual || (given.size === 0 && !held)) {

@@ -2,10 +2,10 @@
  * Disks that outlive their VM (`keep: true`): which ones they are, and the plans that are refused because of them
  * unless the user names the VM whose data may be destroyed. Pure.
  */
-import type { Address } from '../../../../base/address.ts';
+import { type Address, kindOf } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
-import { advice, command, setting } from '../../../../base/hint.ts';
+import { advice, command, type HintPart, setting } from '../../../../base/hint.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import type { DestroyedVolume } from '../../../change.ts';
@@ -77,7 +77,7 @@ function detached(keeping: Keeping): { readonly slots: readonly string[]; readon
 }
 
 /** Why a plan that destroys the VM is refused although no slot of a kept disk has a volume any more. */
-export function detachedProblem(keeping: Keeping, by: 'destroy' | 'apply'): Diagnostic | undefined {
+export function detachedProblem(keeping: Keeping, by: DestroyedBy): Diagnostic | undefined {
   const { slots, volumes } = detached(keeping);
   const [[slot = ''], [first]] = [slots, volumes];
   if (!first || keeping.observedVm?.kind !== 'present') return undefined;
@@ -87,7 +87,7 @@ export function detachedProblem(keeping: Keeping, by: 'destroy' | 'apply'): Diag
     code: 'DATA_KEPT',
     where: keeping.vm ? whereOf(keeping.vm, `disks.${slot}.keep`) : { address: keeping.address },
     detail: `Another client detached ${slots.join(' and ')} of "${name}", which is marked as kept. This would destroy ${listed(volumes)}, which may be the data. Nothing was changed.`,
-    hint: advice`Attach the right volume again, on the node: ${nodeCommand('qm set', [vmid], { [slot]: first.volume })}. To destroy the data now: ${command(by, '--destroy-data', name)}`,
+    hint: advice`Attach the right volume again, on the node: ${nodeCommand('qm set', [vmid], { [slot]: first.volume })}. To destroy the data now: ${givingUp(keeping, name, by)}`,
   }).diagnostic;
 }
 
@@ -103,11 +103,23 @@ function namesOf({ vm, recorded }: Keeping): string[] {
   return [vm?.fields.name, recorded?.name].filter((name) => name !== undefined);
 }
 
+/** What would destroy the data. */
+export type DestroyedBy = 'destroy' | 'apply' | 'replace';
+
+/** Destroys what the refused command would have destroyed of this VM, and nothing of others. */
+function givingUp({ address, vm }: Keeping, name: string, by: DestroyedBy): HintPart {
+  const data = ['--destroy-data', name];
+  if (by === 'replace') return command('apply', '--replace', address, ...data);
+  const only = kindOf(address) === 'vm' ? ['--only', address] : [];
+  const left = by === 'apply' && !vm ? ['--allow-delete'] : [];
+  return command(by, ...only, ...left, ...data);
+}
+
 /** Why a plan that destroys these volumes is refused; undefined where there are none. */
 export function keptProblem(
   keeping: Keeping,
   volumes: readonly DestroyedVolume[],
-  by: 'destroy' | 'apply',
+  by: DestroyedBy,
 ): Diagnostic | undefined {
   const [first] = volumes;
   if (!first) return undefined;
@@ -117,6 +129,6 @@ export function keptProblem(
     code: 'DATA_KEPT',
     where: vm ? whereOf(vm, `disks.${first.slot}.keep`) : { address },
     detail: `This would destroy ${listed(volumes)} of "${name}", which is marked as kept: keep is true. Nothing was changed.`,
-    hint: advice`To give the disk up, set ${setting('keep', false)}, apply that, and try again. To destroy the data now: ${command(by, '--destroy-data', name)}`,
+    hint: advice`To give the disk up, set ${setting('keep', false)}, apply that, and try again. To destroy the data now: ${givingUp(keeping, name, by)}`,
   }).diagnostic;
 }
