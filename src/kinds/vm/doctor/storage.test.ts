@@ -24,6 +24,25 @@ describe('the storage check', () => {
     ]);
   });
 
+  it('counts a shared storage once for all nodes, and names the node of a local one', () => {
+    const [first, second] = ['pve1', 'pve2'].map((node) => WEB.replace('pve1', node));
+    const spread = `${first}    disks: { scsi1: { size: 60GiB, storage: tank } }\n${second?.replace('web:', 'app:').replace('name: web', 'name: app').replace('401', '402').replace('0.11', '0.12')}    disks: { scsi1: { size: 60GiB, storage: tank } }\n`;
+    const wordsOf = (part: Partial<StorageRow>) => {
+      const storages = new Map(
+        ['pve1', 'pve2'].map((node) => [node, { ok: true, value: [storageRow(part)] } as const]),
+      );
+      return checkStorages(patient({ observed: observedWith({ storages }), stack: stackFrom(spread) })).map(
+        ({ verdict, words }) => [verdict, words],
+      );
+    };
+    expect(wordsOf({ shared: true })).toEqual([['bad', 'tank has 100 GiB free; the plan needs 128 GiB.']]);
+    expect(wordsOf({})).toEqual([
+      ['good', 'tank of pve1 has 100 GiB free; the plan needs 64 GiB.'],
+      ['good', 'tank of pve2 has 100 GiB free; the plan needs 60 GiB.'],
+    ]);
+    expect(wordsOf({ shared: true, active: false }).map(([verdict]) => verdict)).toEqual(['bad', 'bad']);
+  });
+
   it('only warns about a thin pool', () => {
     const observed = rows({ availableBytes: GIB, type: 'lvmthin' });
     expect(checkStorages(patient({ observed, stack: grown('40GiB') }))).toMatchObject([

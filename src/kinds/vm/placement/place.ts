@@ -11,7 +11,8 @@ import type { Findings, PlanContext } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { StackState } from '../../recorded.ts';
 import type { ResolvedStack } from '../../stack.ts';
-import { checkPlace, countNeeds, isThin, noSuchNode } from '../plan/checks/checks.ts';
+import { checkPlace, noSuchNode } from '../plan/checks/checks.ts';
+import { countNeeds, isThin, roomKey } from '../plan/checks/room.ts';
 import { chooseTemplate } from '../plan/choices/choose-template.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { candidatesOf, NODE_NOT_CHOSEN } from './candidates.ts';
@@ -133,14 +134,6 @@ function siteOn(
   countNeeds({ vm, creating: true }, base, needs);
   const storage = [...needs.neededBytes].map(([key, { bytes }]) => [roomKey(key, observed), bytes] as const);
   return { site: { ok: true, storage: new Map(storage) }, base };
-}
-
-/** `pve1/tank`, or `*\/ceph` where all nodes share it. */
-function roomKey(key: string, observed: Observed): string {
-  const [node = '', storage = ''] = key.split('/');
-  const rows = observed.storages.get(node);
-  const row = rows?.ok ? rows.value.find((each) => each.storage === storage) : undefined;
-  return row?.shared ? `*/${storage}` : key;
 }
 
 function estateOf(stack: ResolvedStack, { state, observed, isSelected }: PlaceContext): Estate {

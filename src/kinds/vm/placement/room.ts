@@ -9,6 +9,7 @@ import { propertyOf } from '../config/parts.ts';
 import type { VmFields } from '../fields/index.ts';
 import { effectiveValues } from '../observed.ts';
 import { baseOf } from '../plan/checks/addresses.ts';
+import { placesOf, roomKey } from '../plan/checks/room.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { isVmStep, vmSteps } from '../steps.ts';
 import { NODE_NOT_CHOSEN } from './candidates.ts';
@@ -83,7 +84,10 @@ export function loadOf({ memory, cpu }: Pick<VmFields, 'memory' | 'cpu'>, base: 
   return { memoryBytes: memory ?? inheritedMib * MIB, cores: cores * sockets };
 }
 
-/** What the nodes have free before and after a plan. Nodes on which nothing changes are left out; a shared storage counts for each node that uses it. */
+/**
+ * What the nodes have free before and after a plan. Nodes on which nothing changes are left out. A shared storage is with each
+ * node that uses it, with what all of them take.
+ */
 export function roomAfter(
   resources: readonly ResourcePlan[],
   stack: Pick<ResolvedStack, 'vms'>,
@@ -153,14 +157,15 @@ function targetOf(steps: readonly Step[]): string | undefined {
 }
 
 function storagesTaken(
-  { storages }: Observed,
+  observed: Observed,
   neededBytes: Findings['neededBytes'],
 ): ReadonlyMap<string, NonNullable<NodeRoom['storages']>> {
   const found = new Map<string, { storage: string; freeBytes: number; freeAfterBytes: number }[]>();
-  for (const [key, { bytes }] of neededBytes) {
+  const places = new Map(placesOf(neededBytes, observed).map((place) => [place.key, place]));
+  for (const key of neededBytes.keys()) {
     const [node = '', storage = ''] = key.split('/');
-    const rows = storages.get(node);
-    const freeBytes = rows?.ok ? rows.value.find((row) => row.storage === storage)?.availableBytes : undefined;
+    const { row, bytes = 0 } = places.get(roomKey(key, observed)) ?? {};
+    const freeBytes = row?.availableBytes;
     if (freeBytes === undefined) continue;
     found.set(node, [...(found.get(node) ?? []), { storage, freeBytes, freeAfterBytes: freeBytes - bytes }]);
   }

@@ -12,7 +12,7 @@ import { type Drive, findCloudInitDrive, movesOnlyOffline, parseDrive, storageOf
 import { actualOf } from '../diff/merge.ts';
 import type { ResolvedVm } from '../stack.ts';
 import { type MoveDiskInput, vmStep } from '../steps.ts';
-import { isThin, needRoom } from './checks/checks.ts';
+import { isThin, needRoom } from './checks/room.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
 export interface DiskMove extends MoveDiskInput {

@@ -15,7 +15,7 @@ import { copiesNote, howItMoves } from '../relocate/move.ts';
 import { copiedVolumes, type Mover, type Obstacle, obstaclesOf } from '../relocate/obstacles.ts';
 import { siteOf } from '../relocate/sites.ts';
 import type { ResolvedVm } from '../stack.ts';
-import { needRoom } from './checks/checks.ts';
+import { needRoom } from './checks/room.ts';
 import type { VmPlanInput } from './desired-vm.ts';
 
 export interface Migration {

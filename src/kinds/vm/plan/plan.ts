@@ -27,11 +27,12 @@ import {
   newAddresses,
   notComparedWarning,
 } from './checks/addresses.ts';
-import { checkRoom, checkVm } from './checks/checks.ts';
+import { checkVm } from './checks/checks.ts';
 import { forkedVms, forkProblem } from './checks/forks.ts';
 import { halfMadeProblem, halfMadeVms, lockWarnings } from './checks/locks.ts';
 import { lostProblem, lostVms, matchesExactly } from './checks/lost-vms.ts';
 import { uncheckedModel } from './checks/processors.ts';
+import { checkRoom } from './checks/room.ts';
 import { chained } from './creation.ts';
 import type { VmPlan } from './desired-vm.ts';
 import { machineToken, needsCreation, volumesUsed } from './machines.ts';

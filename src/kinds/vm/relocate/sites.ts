@@ -9,7 +9,7 @@ import { mappedPaths } from '../../pci-mapping/mapping.ts';
 import { propertyOf } from '../config/parts.ts';
 import type { Estate, PlacementNode, Site } from '../placement/ledger.ts';
 import { zonesByNode } from '../placement/room.ts';
-import { isThin } from '../plan/checks/checks.ts';
+import { isThin } from '../plan/checks/room.ts';
 import { bridgesOf, copiedVolumes, type Mover, mappingOf, storageRefusal, storedDrives } from './obstacles.ts';
 
 interface SiteOptions {

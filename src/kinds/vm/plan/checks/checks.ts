@@ -27,6 +27,7 @@ import { ownDocuments } from '../../seed/fields.ts';
 import type { ResolvedVm } from '../../stack.ts';
 import { nothingToBootFrom } from './boot-source.ts';
 import { processorProblems } from './processors.ts';
+import { countNeeds } from './room.ts';
 import { refusedValues } from './value-checks.ts';
 
 /** A VM that the plan creates or changes, and what it starts from. */
@@ -249,39 +250,6 @@ function storageProblem(
   return undefined;
 }
 
-/** Adds the space for new disks and, in a full clone, for those of the template, at their final size. */
-export function countNeeds(
-  { vm, creating, carried }: Pick<CheckSubject, 'vm' | 'creating' | 'carried'>,
-  base: ReadonlyMap<string, string>,
-  { neededBytes }: Pick<Findings, 'neededBytes'>,
-): void {
-  const { clone, disks = {}, node } = vm.fields;
-  const add = (storage: string | undefined, bytes: number) => {
-    if (storage !== undefined) needRoom({ neededBytes }, vm, { node, storage, bytes });
-  };
-  const inherited = new Map(drivesOf(base).map((drive) => [drive.key, drive]));
-  if (creating && clone?.mode === 'full') {
-    for (const drive of inherited.values()) {
-      if (drive.kind !== 'disk' || carried?.has(drive.key)) continue;
-      const desiredBytes = disks[drive.key]?.size ?? 0;
-      add(clone.storage ?? drive.file.split(':')[0], Math.max(desiredBytes, drive.sizeBytes ?? 0));
-    }
-  }
-  for (const [slot, disk] of Object.entries(disks)) {
-    if (!inherited.has(slot) && disk.size !== undefined) add(disk.storage, disk.size);
-  }
-}
-
-export function needRoom(
-  { neededBytes }: Pick<Findings, 'neededBytes'>,
-  vm: ResolvedVm,
-  { node, storage, bytes }: { readonly node: string; readonly storage: string; readonly bytes: number },
-): void {
-  if (bytes <= 0) return;
-  const key = `${node}/${storage}`;
-  neededBytes.set(key, { bytes: (neededBytes.get(key)?.bytes ?? 0) + bytes, for: vm });
-}
-
 function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problems }: Findings): void {
   const inherited = new Map(drivesOf(base).map((drive) => [drive.key, drive]));
   for (const [slot, disk] of Object.entries(vm.fields.disks ?? {})) {
@@ -297,27 +265,6 @@ function checkSizes(vm: ResolvedVm, base: ReadonlyMap<string, string>, { problem
     );
   }
 }
-
-/** Runs after all VMs are counted: a storage must have enough space for the whole plan. */
-export function checkRoom(observed: Observed, { neededBytes, problems }: Findings): void {
-  for (const [key, { bytes, for: resource }] of neededBytes) {
-    const [node = '', storage = ''] = key.split('/');
-    const rows = observed.storages.get(node);
-    const row = rows?.ok ? rows.value.find((each) => each.storage === storage) : undefined;
-    // Thin storage may be overcommitted; only what certainly does not fit is refused.
-    if (row?.availableBytes === undefined || isThin(row) || bytes <= row.availableBytes) continue;
-    problems.push(
-      new ProxwrightError({
-        code: 'NO_SPACE',
-        where: whereOf(resource),
-        detail: `This plan needs ${printByteSize(bytes)} on "${storage}" of ${node}; ${printByteSize(row.availableBytes)} are free.`,
-        hint: 'Free some space, create fewer or smaller disks, or use several storages.',
-      }).diagnostic,
-    );
-  }
-}
-
-export const isThin = (row: StorageRow) => row.type === 'lvmthin' || row.type === 'zfspool' || row.type === 'rbd';
 
 function checkBridges(vm: ResolvedVm, observed: Observed, { problems }: Findings): void {
   const bridges = observed.bridges.get(vm.fields.node);
