@@ -8,7 +8,14 @@ export TALOSCONFIG=$folder/talosconfig KUBECONFIG=$folder/kubeconfig
 # A second run finds the node configured. Its name comes from the cloud-init drive of its VM: since Talos 1.12, a name
 # in the machine configuration as well would be refused.
 if ! talosctl --nodes "$address" version >/dev/null 2>&1; then
-  talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml"
+  # As the hand-over script does it: the label of the host, and your patch for this node.
+  labels='{"machine":{"nodeLabels":{"proxwright/host":"'$PROXWRIGHT_VM_NODE'"}}}'
+  patch=$folder/node-$name.yaml
+  if [ -s "$patch" ]; then
+    talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml" --config-patch "$labels" --config-patch "@$patch"
+  else
+    talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml" --config-patch "$labels"
+  fi
 fi
 until kubectl get node "$name" >/dev/null 2>&1; do sleep 5; done
 kubectl wait --for=condition=Ready "node/$name" --timeout=10m

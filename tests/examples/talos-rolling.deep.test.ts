@@ -27,11 +27,18 @@ const NODES = [
   ['talos-rolling-worker-2', '10.0.20.152', 'worker'],
 ] as const;
 
+/** The node with a patch of its own. */
+const PATCHED = 'talos-rolling-worker-1';
+
 const callsFor = ([name, address, role]: (typeof NODES)[number]) => [
   `kubectl drain ${name} --ignore-daemonsets --delete-emptydir-data --timeout=10m`,
   `talosctl --nodes ${address} reset --graceful --reboot=false --timeout 4m`,
   `kubectl delete node ${name} --ignore-not-found`,
-  `talosctl apply-config --insecure --nodes ${address} --file talos-talos-rolling/${role}.yaml`,
+  [
+    `talosctl apply-config --insecure --nodes ${address} --file talos-talos-rolling/${role}.yaml`,
+    `--config-patch {"machine":{"nodeLabels":{"proxwright/host":"vmhost"}}}`,
+    ...(name === PATCHED ? [`--config-patch @talos-talos-rolling/node-${name}.yaml`] : []),
+  ].join(' '),
   `kubectl wait --for=condition=Ready node/${name} --timeout=10m`,
   `kubectl uncordon ${name}`,
 ];
@@ -67,6 +74,8 @@ describe('the example talos-rolling', () => {
     const first = await run('apply', '--yes');
     expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('SUCCESS Applied')]);
     writeFileSync(record, '');
+    mkdirSync(join(directory, 'talos-talos-rolling'));
+    writeFileSync(join(directory, 'talos-talos-rolling', `node-${PATCHED}.yaml`), 'machine: {}\n');
     const later = ['--var', 'talos_version=v1.12.5'];
     const planned = await run('plan', ...later);
     expect(planned.stdout).toContain(

@@ -189,7 +189,11 @@ export const diskFieldsSchema = block(() => ({
       .string()
       .regex(/^[A-Za-z0-9_.-]{1,20}$/)
       .optional(),
-    { description: 'Serial number the guest sees.', wire: ['drive', 'serial'], effect: 'live' },
+    {
+      description: 'Serial number that the guest sees. QEMU uses a changed value from the next start.',
+      wire: ['drive', 'serial'],
+      effect: 'live',
+    },
   ),
   wwn: field(
     z
@@ -197,7 +201,7 @@ export const diskFieldsSchema = block(() => ({
       .regex(/^0x[0-9a-fA-F]{16}$/, 'a world wide name is 0x and 16 hexadecimal digits')
       .optional(),
     {
-      description: 'World wide name that the guest sees.',
+      description: 'World wide name that the guest sees. QEMU uses a changed value from the next start.',
       wire: ['drive', 'wwn'],
       effect: 'live',
       on: 'disk',
@@ -228,14 +232,15 @@ export const diskFieldsSchema = block(() => ({
     buses: ['scsi'],
   }),
   read_error: field(z.enum(['ignore', 'report', 'stop']).optional(), {
-    description: 'What happens after a failed read: ignore it, report it to the guest, or pause the VM.',
+    description:
+      'What happens after a failed read: ignore it, report it to the guest, or pause the VM. QEMU uses a changed value from the next start.',
     wire: ['drive', 'rerror'],
     effect: 'live',
     on: 'disk',
   }),
   write_error: field(z.enum(['enospc', 'ignore', 'report', 'stop']).optional(), {
     description:
-      'What happens after a failed write; enospc pauses the VM if the storage is full and otherwise reports the error to the guest.',
+      'What happens after a failed write; enospc pauses the VM if the storage is full and otherwise reports the error to the guest. QEMU uses a changed value from the next start.',
     wire: ['drive', 'werror'],
     effect: 'live',
     on: 'disk',
@@ -248,7 +253,8 @@ export const diskFieldsSchema = block(() => ({
     serverDefault: 'false',
   }),
   snapshot: field(z.boolean().optional(), {
-    description: 'Discard what the guest wrote when the VM stops. This is not a snapshot of the VM.',
+    description:
+      'Discard what the guest wrote when the VM stops. This is not a snapshot of the VM. QEMU uses a changed value from the next start.',
     wire: ['drive', 'snapshot'],
     effect: 'live',
     on: 'disk',
