@@ -147,6 +147,12 @@ describe('convert', () => {
     expect(readdirSync(join(directory, 'infra')).sort()).toEqual(['.terraform', 'main.tf', 'notes.txt', name].sort());
   });
 
+  it('leaves no half of a new directory behind', async () => {
+    mkdirSync(join(directory, 'infra', 'proxwright-moved.tf'));
+    await expect(convert(WHOLE, { out: 'new' })).rejects.toMatchObject({ code: 'UNWRITABLE_FILE' });
+    expect(readdirSync(directory)).not.toContain('new');
+  });
+
   it('refuses a directory without a configuration, and a file that is not text', async () => {
     const { deps } = testDeps({ directory });
     mkdirSync(join(directory, 'empty'));

@@ -43,7 +43,7 @@ export async function runConvert(
   }
   const root = resolve(deps.directory, given ?? '.');
   const view = convertView(deps);
-  const { files, skipped } = await readTree(root);
+  const { files, skipped, others } = await readTree(root);
   if (options.lintOnly) {
     const traps = lintModules(readModules(files));
     view.linted(traps, skipped);
@@ -51,7 +51,7 @@ export async function runConvert(
   }
   const state =
     options.state === undefined ? undefined : await stateIn(resolve(deps.directory, options.state), options.state);
-  const conversion = withRefusals(files, convertFiles(files, state), state);
+  const conversion = withRefusals(files, convertFiles(files, state, others), state);
   const traps = lintModules(conversion.modules);
   if (options.format === 'stack') return writeStack({ root, files, skipped, state, conversion, options, deps, view });
   const target = options.inPlace ? root : options.out === undefined ? undefined : resolve(deps.directory, options.out);
@@ -114,12 +114,15 @@ const MAX_FILES = 10_000;
 interface Tree {
   readonly files: Files;
   readonly skipped: readonly SkippedFile[];
+  /** Paths of all other files. */
+  readonly others: readonly string[];
 }
 
 /** Directories whose names begin with a dot hold providers, modules and history. A link to a file counts as a file, as for Terraform. */
 async function readTree(root: string): Promise<Tree> {
   const files = new Map<string, string>();
   const skipped: SkippedFile[] = [];
+  const others: string[] = [];
   try {
     const entries = await readdir(root, { recursive: true, withFileTypes: true });
     for (const entry of entries) {
@@ -129,7 +132,10 @@ async function readTree(root: string): Promise<Tree> {
       const isLink = entry.isSymbolicLink();
       const real = isLink ? await stat(join(root, path)).catch(() => undefined) : entry;
       if (isLink && real?.isDirectory()) skipped.push({ path: shown, why: LINKED_DIRECTORY });
-      if (!/\.(tf|tofu|tf\.json|tofu\.json|tfvars)$/.test(entry.name)) continue;
+      if (!/\.(tf|tofu|tf\.json|tofu\.json|tfvars)$/.test(entry.name)) {
+        others.push(shown);
+        continue;
+      }
       if (isLink && !real) skipped.push({ path: shown, why: 'It is a link to a file that does not exist.' });
       if (!real?.isFile()) continue;
       if (/\.json$/.test(entry.name)) skipped.push({ path: shown, why: JSON_SYNTAX });
@@ -162,7 +168,7 @@ async function readTree(root: string): Promise<Tree> {
           : 'Name the directory of the configuration.',
     });
   }
-  return { files, skipped };
+  return { files, skipped, others };
 }
 
 const JSON_SYNTAX = 'It has the JSON syntax, and convert reads HCL. The file stays as it is.';
@@ -196,7 +202,7 @@ async function write(
     if (!isInPlace) await copyTree(root, target);
     else for (const path of changed.keys()) await keep(join(root, path), join(backup, path));
   } catch (error) {
-    if (isInPlace) await rm(backup, { recursive: true, force: true });
+    await rm(isInPlace ? backup : target, { recursive: true, force: true });
     throw unwritable(target, error);
   }
   const written: string[] = [];
@@ -209,7 +215,8 @@ async function write(
     }
   } catch (error) {
     if (isInPlace) for (const path of written) await putBack(join(backup, path), join(root, path));
-    if (isInPlace) await rm(backup, { recursive: true, force: true });
+    // Half of a new directory would be refused by the next run. It was empty or absent before.
+    await rm(isInPlace ? backup : target, { recursive: true, force: true });
     throw unwritable(target, error);
   }
   return isInPlace && changed.size > 0 ? backup : undefined;

@@ -14,7 +14,7 @@ import { formerNames, OUR_SOURCE, ourProviderName, providerEdits } from './provi
 import { applied, type Edit, editsOf, type ReferenceProblem, type References, wholeResources } from './references.ts';
 import { SNIPPET_TYPE, type Snippet, snippetContent, snippetsOf } from './snippets.ts';
 import { KnownState } from './take-over/known-state.ts';
-import { MOVED_FILE, removedBlock, takeOver } from './take-over/take-over.ts';
+import { MOVED_FILE, removedBlock, takeOver, withTakeOvers } from './take-over/take-over.ts';
 import { translateBlock } from './vm.ts';
 
 /** By their path, relative to the directory that is converted. */
@@ -45,7 +45,12 @@ export function readModules(files: Files): readonly Module[] {
   return [...directories].map(([directory, list]) => new Module(directory, list));
 }
 
-export function convertFiles(files: Files, resources?: readonly StateResource[]): Conversion {
+/** `taken`: further files of the directory, which no new one replaces. */
+export function convertFiles(
+  files: Files,
+  resources?: readonly StateResource[],
+  taken: Iterable<string> = [],
+): Conversion {
   const modules = readModules(files);
   const changed = new Map<string, string>();
   const findings: Finding[] = [];
@@ -53,13 +58,15 @@ export function convertFiles(files: Files, resources?: readonly StateResource[])
   const takeOvers = new Map<string, string[]>();
   const state = resources && new KnownState(resources, modules);
   const directories = new Set(modules.map(({ directory }) => directory));
+  const paths = new Set([...files.keys(), ...taken]);
   const work = modules.map(
-    (module) => new ModuleConversion({ module, findings, counts, takeOvers, state, directories }),
+    (module) => new ModuleConversion({ module, findings, counts, takeOvers, state, directories, paths }),
   );
   const scope = { keepsFormer: work.some((each) => each.keepsFormer), withOurs: withOurs(modules) };
   for (const each of work) for (const [path, text] of each.run(scope)) changed.set(path, text);
   for (const [directory, blocks] of takeOvers) {
-    changed.set(pathIn(`${directory}/`, MOVED_FILE), `${MOVED_HEAD}\n${blocks.join('\n')}`);
+    const path = pathIn(`${directory}/`, MOVED_FILE);
+    changed.set(path, withTakeOvers(changed.get(path), blocks));
   }
   for (const [path, text] of changed) if (files.get(path) === text) changed.delete(path);
   const order = (a: Finding, b: Finding) => a.file.localeCompare(b.file) || a.line - b.line;
@@ -96,6 +103,8 @@ interface ModuleWork {
   readonly state: KnownState | undefined;
   /** Of all modules that are converted. */
   readonly directories: ReadonlySet<string>;
+  /** Of files that exist. */
+  readonly paths: ReadonlySet<string>;
 }
 
 class ModuleConversion {
@@ -109,6 +118,7 @@ class ModuleConversion {
     this.snippets = snippetsOf(
       work.module,
       this.references(() => {}),
+      work.paths,
     );
   }
 
@@ -359,8 +369,6 @@ const REQUIRED = `terraform {
 `;
 
 const KEEPS_FORMER = 'The former provider stays for it.';
-
-const MOVED_HEAD = `# Takes over what the former provider has in the state. Delete this file after the first apply.`;
 
 /** Above an item, the comments that its edits would lose. */
 function keptComments({ text, body }: SourceFile, { start, end }: Item, edits: readonly Edit[]): readonly Edit[] {

@@ -21,12 +21,48 @@ export interface Snippet {
   use(index: string | undefined): string;
 }
 
-/** Those that nothing but VMs of this module use. */
-export function snippetsOf(module: Module, references: References): ReadonlyMap<string, Snippet> {
+/** Names that are still free, for what replaces a snippet. */
+class FreeNames {
+  private readonly taken: Set<string>;
+
+  constructor(taken: Iterable<string>) {
+    this.taken = new Set(taken);
+  }
+
+  /** The first of these that is free, or the last one with something after it. */
+  take(choices: readonly string[], next: (name: string, number: number) => string): string {
+    const last = choices.at(-1) ?? '';
+    let name = choices.find((each) => !this.taken.has(each));
+    for (let number = 2; name === undefined; number += 1) {
+      const choice = next(last, number);
+      if (!this.taken.has(choice)) name = choice;
+    }
+    this.taken.add(name);
+    return name;
+  }
+}
+
+interface Names {
+  readonly locals: FreeNames;
+  /** Of files, from the directory of the module. */
+  readonly files: FreeNames;
+}
+
+/** Those that nothing but VMs of this module use. `taken`: files that exist, from the directory that is converted. */
+export function snippetsOf(
+  module: Module,
+  references: References,
+  taken: ReadonlySet<string>,
+): ReadonlyMap<string, Snippet> {
   const found = new Map<string, Snippet>();
+  const inside = module.directory === '' ? '' : `${module.directory}/`;
+  const names = {
+    locals: new FreeNames(localsOf(module)),
+    files: new FreeNames([...taken].flatMap((path) => (path.startsWith(inside) ? [path.slice(inside.length)] : []))),
+  };
   for (const resource of module.resources) {
     if (resource.type !== SNIPPET_TYPE || !isOnlyForVms(module, resource)) continue;
-    const snippet = snippetOf(module, resource, references);
+    const snippet = snippetOf(resource, references, names);
     const storage = attributeOf(resource.block.body, 'datastore_id')?.value;
     const text = storage && rewritten(storage, resource.file.text, references);
     // The loop of the resource is not the loop of the VM.
@@ -104,7 +140,7 @@ function mentions(expression: Expression, name: string): boolean {
   return childrenOf(expression).some((child) => mentions(child, name));
 }
 
-function snippetOf(module: Module, resource: DeclaredResource, references: References): Snippet | undefined {
+function snippetOf(resource: DeclaredResource, references: References, names: Names): Snippet | undefined {
   const { block, file, name } = resource;
   if (textOf(attributeOf(block.body, 'content_type')?.value) !== 'snippets') return undefined;
   const raw = blocksOf(block.body, 'source_raw')[0];
@@ -113,11 +149,15 @@ function snippetOf(module: Module, resource: DeclaredResource, references: Refer
   const many = loopOf(block);
   if (path && !many) return byPath(resource, rewritten(path, file.text, references));
   if (!data) return undefined;
-  if (!many && data.kind === 'literal' && typeof data.value === 'string') return asFile(resource, raw, data.value);
+  if (!many && data.kind === 'literal' && typeof data.value === 'string')
+    return asFile(resource, raw, data.value, names);
   if (!many && data.kind === 'call' && data.name === 'file' && data.args[0]) {
     return byPath(resource, rewritten(data.args[0], file.text, references));
   }
-  const local = freeLocal(module, `${name.replaceAll('-', '_')}_data`);
+  const local = names.locals.take(
+    [`${name.replaceAll('-', '_')}_data`],
+    (taken, number) => `${taken}_snippet${number === 2 ? '' : number}`,
+  );
   const text = rewritten(data, file.text, many ? loopReferences(references) : references);
   const value = many ? loopText(many, text, file.text, references) : text;
   return {
@@ -137,9 +177,13 @@ function byPath(resource: DeclaredResource, path: string): Snippet {
   };
 }
 
-function asFile(resource: DeclaredResource, raw: Block | undefined, text: string): Snippet {
+function asFile(resource: DeclaredResource, raw: Block | undefined, text: string, names: Names): Snippet {
   const named = textOf(raw && attributeOf(raw.body, 'file_name')?.value);
-  const path = `cloud-init/${named !== undefined && /^[\w.-]+$/.test(named) ? named : `${resource.name}.yaml`}`;
+  const choices = [...(named !== undefined && /^[\w-][\w.-]*$/.test(named) ? [named] : []), `${resource.name}.yaml`];
+  const path = names.files.take(
+    choices.map((choice) => `cloud-init/${choice}`),
+    (taken, number) => taken.replace(/\.yaml$/, `-${number}.yaml`),
+  );
   return {
     resource,
     replacement: `# The snippet "${resource.name}" is the file ${path} now.`,
@@ -181,13 +225,10 @@ function loopText({ kind, over }: SnippetLoop, text: string, source: string, ref
     : `[\n    for count_index in range(${through}) : ${text}\n  ]`;
 }
 
-function freeLocal(module: Module, name: string): string {
-  const taken = new Set(
-    module.files.flatMap(({ body }) =>
-      blocksOf(body, 'locals').flatMap((block) =>
-        block.body.items.map((item) => (item.kind === 'attribute' ? item.name : '')),
-      ),
+function localsOf(module: Module): readonly string[] {
+  return module.files.flatMap(({ body }) =>
+    blocksOf(body, 'locals').flatMap((block) =>
+      block.body.items.map((item) => (item.kind === 'attribute' ? item.name : '')),
     ),
   );
-  return taken.has(name) ? freeLocal(module, `${name}_snippet`) : name;
 }

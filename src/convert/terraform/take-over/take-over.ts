@@ -8,6 +8,13 @@ import type { KnownState } from './known-state.ts';
 
 export const MOVED_FILE = 'proxwright-moved.tf';
 
+const HEAD = '# Takes over what the former provider has in the state. Delete this file after the first apply.\n';
+
+/** The file of these blocks. `before`: of an earlier conversion, which may not be applied yet. */
+export function withTakeOvers(before: string | undefined, blocks: readonly string[]): string {
+  return [before === undefined ? HEAD : `${before.trimEnd()}\n\n`, blocks.join('\n')].join('');
+}
+
 export interface TakeOver {
   /** For the module of the resource. */
   readonly blocks: readonly string[];
