@@ -56,8 +56,8 @@ export interface ResourceType {
   plan(request: PlanRequest, call: AbortSignal): Promise<PlanResponse>;
   apply(request: ApplyRequest, call: AbortSignal): Promise<ApplyResult>;
   import(id: string, call: AbortSignal): Promise<ImportResult>;
-  /** From another provider's resource, where that can be translated. */
-  move?(request: MoveRequest): Promise<ImportResult>;
+  /** From another provider's resource; undefined if none can be translated. */
+  move?(request: MoveRequest): Promise<ImportResult | undefined>;
 }
 
 export interface UpgradeResult {

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compileFunction } from 'node:vm';
+import { runInThisContext } from 'node:vm';
 import { inflateRawSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../src/base/log.ts';
@@ -70,6 +70,8 @@ async function serve<Result>(program: string, calls: (host: HostClient) => Promi
 }
 
 const metadata = (host: HostClient) => host.call(Provider.method.getMetadata, {});
+const validate = (host: HostClient) =>
+  host.call(Provider.method.validateResourceConfig, { typeName: 'toy_thing', config: { json: Buffer.from('{}') } });
 const schema = (host: HostClient) => host.callRaw('/tfplugin6.Provider/GetProviderSchema', EMPTY);
 
 const directory = () => join(caches, 'proxwright', 'compiled');
@@ -95,8 +97,8 @@ describe('the bundle', () => {
 });
 
 describe('a part of the bundle', () => {
-  /** The modules of Node that it asks for while a process validates a VM. */
-  async function askedFor(): Promise<Set<string>> {
+  /** The modules of Node that it asks for, and the files of its own that run, while a process validates a VM. */
+  async function usedToValidate() {
     const [, packed = ''] =
       /filename:"whole-provider.cjs",hash:"[^"]+",packed:"([^"]+)"/.exec(readFileSync(programs.whole, 'utf8')) ?? [];
     const code = inflateRawSync(Buffer.from(packed, 'base64')).toString('latin1');
@@ -106,27 +108,31 @@ describe('a part of the bundle', () => {
       asked.add(name.replace(/^node:/, ''));
       return requireFrom(name);
     };
+    const ran: string[] = [];
+    const note = (file: string) => ran.push(file);
+    // The bundler makes a function of what runs late, under the name of its file.
+    const watched = code.replace(/"((?:src|node_modules)\/[^"]+)"\([\w,]*\)\{/g, '$&loadPart("$1");');
     const module = { exports: {} };
-    compileFunction(code, ['require', 'module', 'exports', 'loadPart'])(spy, module, module.exports, () => {});
+    runInThisContext(watched)(spy, module, module.exports, note);
     const { createProvider } = module.exports as typeof import('../../src/provider/whole-provider.ts');
     const provider = await createProvider({ log: silentLogger, environment: {} });
     const vm = await provider.resources.get('proxwright_vm')?.();
     await vm?.validate({ name: 'web', node: 'pve1', memory: '1GiB' }, { writeOnlyAttributes: true });
-    return asked;
+    return { asked, ran };
   }
 
   it('loads neither a client for HTTPS nor programs to start before it needs them', async () => {
-    const asked = await askedFor();
+    const { asked } = await usedToValidate();
     expect(asked).toContain('util');
     for (const late of ['https', 'http', 'tls', 'net', 'child_process', 'crypto']) expect(asked).not.toContain(late);
   });
 
-  it('runs the code of templates, images and data sources only when it is asked for', () => {
-    const parts = [...readFileSync(programs.whole, 'utf8').matchAll(/packed:"([^"]+)"/g)];
-    const codes = parts.map(([, packed = '']) => inflateRawSync(Buffer.from(packed, 'base64')).toString('latin1'));
-    // The bundler makes a function of what runs late, under the name of its file.
-    for (const late of ['kinds/template/desired.ts', 'kinds/image/resource.ts', 'kinds/vm/data/vms.ts'])
-      expect(codes.some((code) => code.includes(`"src/provider/${late}"(){`))).toBe(true);
+  it('runs nothing of the engine, the client, other resources and YAML while it validates', async () => {
+    const { ran } = await usedToValidate();
+    expect(ran).toContain('src/provider/kinds/vm/desired.ts');
+    const late =
+      /^(src\/(engine|state|convert)\/|src\/pve\/(client|tasks|api)|src\/provider\/(kinds\/(image|template)|data)\/|.*\/yaml\/)/;
+    expect(ran.filter((file) => late.test(file))).toEqual([]);
   });
 });
 
@@ -158,11 +164,19 @@ describe('compiled code', () => {
     const files = kept();
     const sizes = () => kept().reduce((sum, name) => sum + statSync(pathOf(name)).size, 0);
     const before = sizes();
-    const validate = (host: HostClient) =>
-      host.call(Provider.method.validateResourceConfig, { typeName: 'toy_thing', config: { json: Buffer.from('{}') } });
-    await serve(programs.toy, validate);
+    await serve(programs.toy, async (host) => {
+      await metadata(host);
+      await validate(host);
+    });
     expect(kept()).toEqual(files);
     expect(sizes()).toBeGreaterThan(before);
+  });
+
+  it('is kept apart for a process that only validates, because it needs less', async () => {
+    await serve(programs.toy, metadata);
+    const files = kept();
+    await serve(programs.toy, validate);
+    expect(kept().length).toBe(files.length + 1);
   });
 
   it('is replaced if it is damaged, and the process still serves its host', async () => {
@@ -195,7 +209,7 @@ describe('compiled code', () => {
       utimesSync(pathOf(`old-${version}.bin`), version, version);
     }
     await serve(programs.toy, metadata);
-    expect(kept()).toHaveLength(8);
+    expect(kept()).toHaveLength(12);
     expect(kept()).toContain('old-19.bin');
     expect(kept()).not.toContain('old-0.bin');
   });

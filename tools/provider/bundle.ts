@@ -73,7 +73,8 @@ function compiledOnDemand(parts?: Map<string, Part>): Plugin {
         const readable = { minifyWhitespace: false, minifySyntax: false };
         const entryPoints = [join(ROOT, path)];
         const { outputFiles } = await build({ ...COMMON, ...readable, entryPoints, write: false, plugins });
-        const text = inAscii(await shortened(builtinsWhenUsed(outputFiles[0]?.text ?? '')));
+        const code = inAscii(await shortened(builtinsWhenUsed(outputFiles[0]?.text ?? '')));
+        const text = `(function (require, module, exports, loadPart) {${code}\n})`;
         const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
         all.set(filename, { filename, hash, packed: packed(text) });
         const name = JSON.stringify(filename);

@@ -63,16 +63,20 @@ export interface Applied<Kept> {
 export type Migrations = readonly ((state: StoredState) => StoredState)[];
 export type StoredState = Readonly<Record<string, unknown>>;
 
-export interface ResourceKind<Desired extends DesiredResource, Kept> {
+/** What is known without a server: enough to validate a configuration and to migrate a state. */
+export interface ResourceRules<Desired extends DesiredResource> {
   readonly subject: Subject;
   readonly schema: Schema;
   /** One entry for each time the version of the schema was raised. */
   readonly migrations?: Migrations;
-  readonly privateState: PrivateFormat<Kept>;
   /** `exists`: whether it exists, or may exist, already. */
   desired(config: CtyObject, exists: boolean): Desired;
   /** What `desired` alone cannot see. */
   validate?(config: CtyObject, capabilities: HostCapabilities): readonly ProviderDiagnostic[];
+}
+
+export interface ResourceKind<Desired extends DesiredResource, Kept> extends ResourceRules<Desired> {
+  readonly privateState: PrivateFormat<Kept>;
   /** Called with every state that the host sends, before anything else happens to it. */
   noteState(state: CtyObject): void;
 

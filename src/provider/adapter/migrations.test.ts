@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { KnownVms } from '../kinds/vm/leftovers.ts';
 import { vmKind } from '../kinds/vm/resource.ts';
-import { migrated } from './resource.ts';
+import { migrated } from './offline.ts';
 
 const MIGRATIONS = [
   ({ cores, ...rest }: Readonly<Record<string, unknown>>) => ({ ...rest, cpu: { cores } }),

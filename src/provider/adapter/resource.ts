@@ -14,16 +14,8 @@ import type {
 } from '../provider.ts';
 import { equalValues } from '../values/equal.ts';
 import { type Deps, type DepsOf, depsDuring, requiredDeps } from './deps.ts';
-import {
-  type Applied,
-  type DesiredResource,
-  type Held,
-  isRefused,
-  type Migrations,
-  type PlanDraft,
-  type ResourceKind,
-  type StoredState,
-} from './kind.ts';
+import { type Applied, type DesiredResource, type Held, isRefused, type PlanDraft, type ResourceKind } from './kind.ts';
+import { offline } from './offline.ts';
 import { orDiagnostics } from './outcome.ts';
 import { checked } from './plan-checks.ts';
 
@@ -31,19 +23,10 @@ export function resourceOf<Desired extends DesiredResource, Kept>(
   kind: ResourceKind<Desired, Kept>,
   depsOf: DepsOf,
 ): ResourceType {
-  const { schema, subject } = kind;
+  const { subject } = kind;
   const lifecycle = new Lifecycle(kind);
   return {
-    schema,
-    // Whether it exists is not known here, so rules that apply only to a new one wait for the plan.
-    validate: async (config, capabilities) => [
-      ...kind.desired(config, true).problems,
-      ...(kind.validate?.(config, capabilities) ?? []),
-    ],
-    upgrade: async ({ version, state }) => ({
-      state: migrated(kind.migrations ?? [], version, state),
-      diagnostics: [],
-    }),
+    ...offline(kind),
     read: (request, call) =>
       orDiagnostics(
         subject,
@@ -165,10 +148,4 @@ function nothing(diagnostics: readonly ProviderDiagnostic[]) {
 
 function isSame(now: CtyObject, before: CtyObject): boolean {
   return Object.keys(now).every((name) => equalValues(now[name] ?? null, before[name] ?? null));
-}
-
-/** A state that an earlier version of the schema wrote, migrated version by version. */
-export function migrated(migrations: Migrations, version: number, state: unknown): unknown {
-  if (typeof state !== 'object' || state === null) return state;
-  return migrations.slice(version).reduce((older, migrate) => migrate(older), state as StoredState); // JSON of an object
 }

@@ -6,17 +6,10 @@ import type { SecretReference } from '../../kinds/stack.ts';
 import { CONNECTION_VARIABLES, type ConnectionPart, unmetInsecurity } from '../../local/environment.ts';
 import { readSecret, type SecretSources } from '../../local/secret.ts';
 import { readTextFile } from '../../local/text-file.ts';
-import {
-  type Credentials,
-  caTrust,
-  connectionFromEnvironment,
-  type Endpoint,
-  type EnvironmentConnection,
-  fingerprintTrust,
-  parseEndpoint,
-  parseToken,
-  type Trust,
-} from '../../pve/index.ts';
+// Not from the public face of the client: a process that only validates would load the whole client with it.
+import { connectionFromEnvironment, type EnvironmentConnection } from '../../pve/http/connection-options.ts';
+import { type Credentials, parseToken } from '../../pve/http/credentials.ts';
+import { caTrust, type Endpoint, fingerprintTrust, parseEndpoint, type Trust } from '../../pve/http/endpoint.ts';
 import { isPem, type Settings } from './settings.ts';
 
 export interface Connection {

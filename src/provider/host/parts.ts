@@ -27,10 +27,11 @@ export interface Part {
   readonly filename: string;
   /** Hash of the text. V8 does not distinguish texts of equal length. */
   readonly hash: string;
-  /** The text, deflated, in base64. */
+  /** The text of a `Run`, deflated, in base64. */
   readonly packed: string;
 }
 
+/** The function around a part. It is in the text already: text that is put together here would be in memory twice. */
 type Run = (
   require: NodeJS.Require,
   module: NodeJS.Module,
@@ -41,7 +42,7 @@ type Run = (
 /** Follows the data of V8: the text that it belongs to, its length, its uses, and a checksum. */
 const NUMBER_BYTES = 4;
 /** How many versions and parts to keep; older ones are removed. */
-const KEPT_FILES = 8;
+const KEPT_FILES = 12;
 
 let uses = 0;
 
@@ -72,19 +73,20 @@ export function partLoader(parts: Readonly<Record<string, Part>>, require: NodeJ
 
 function compiled({ filename, hash, packed }: Part): Run {
   const directory = process.env.NODE_DISABLE_COMPILE_CACHE ? undefined : cacheDirectory();
-  const path = directory && join(directory, `${hash}-${process.versions.v8}-${process.arch}.part`);
+  // By what the process was first asked for: unpacking what V8 compiled takes time, and a process that only validates
+  // needs a third of what a plan needs.
+  const path = directory && join(directory, `${hash}-${process.versions.v8}-${process.arch}-${uses}.part`);
   const kept = path === undefined ? undefined : readKept(path);
   // The bundler writes ASCII only, which is the least work to read.
   const text = kept?.text ?? inflateRawSync(Buffer.from(packed, 'base64')).toString('latin1');
-  const source = `(function (require, module, exports, loadPart) {${text}\n})`;
-  const script = new Script(source, { filename, ...(kept && { cachedData: kept.data }) });
+  const script = new Script(text, { filename, ...(kept && { cachedData: kept.data }) });
   // V8 refuses code that another version, or one with other flags, left here.
   const known = kept && !script.cachedDataRejected ? kept.uses : undefined;
   process.on('exit', () => {
     if (path !== undefined && (known === undefined || (uses & ~known) !== 0))
       keep(path, { script, text, uses: uses | (known ?? 0) });
   });
-  return script.runInThisContext() as Run; // the function above
+  return script.runInThisContext() as Run; // the bundler made it
 }
 
 /**

@@ -193,15 +193,15 @@ function resourceHandlers(guard: Guard): Pick<Handlers<typeof Provider>, Resourc
       guard('MoveResourceState', async (provider) => {
         const { targetTypeName, sourceProviderAddress: sourceProvider, sourceTypeName: sourceType } = request;
         const resource = await resourceOf(provider, targetTypeName);
-        if (resource.move === undefined) {
-          return { diagnostics: diagnosticMessages([cannotMove(sourceType, targetTypeName)], resource.schema) };
-        }
-        const result = await resource.move({
+        const result = await resource.move?.({
           sourceProvider,
           sourceType,
           sourceVersion: Number(request.sourceSchemaVersion),
           sourceState: readStored(request.sourceState),
         });
+        if (result === undefined) {
+          return { diagnostics: diagnosticMessages([cannotMove(sourceType, targetTypeName)], resource.schema) };
+        }
         const diagnostics = diagnosticMessages(result.diagnostics, resource.schema);
         if (result.state === null) return { diagnostics };
         return {

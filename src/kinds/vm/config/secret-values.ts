@@ -3,7 +3,7 @@ import { ProxwrightError } from '../../../base/errors.ts';
 import type { Secret } from '../../../base/secret.ts';
 import { whereOf } from '../../fields/positions.ts';
 import { slowDigest } from '../../fingerprint.ts';
-import { userDataProblem } from '../seed/documents.ts';
+import { userDataProblem } from '../seed/user-data.ts';
 import type { ResolvedVm } from '../stack.ts';
 
 const DIGEST_BYTES = 24;

@@ -1,8 +1,8 @@
 /** The guest gets cloud-init settings from a drive. A clone may inherit one; an empty VM has none. */
 import { Buffer } from 'node:buffer';
 import { advice, setting } from '../../../base/hint.ts';
-import { userDataProblem } from '../seed/documents.ts';
 import { ownDocuments } from '../seed/fields.ts';
+import { userDataProblem } from '../seed/user-data.ts';
 import type { VmRule } from './rule.ts';
 
 export const cloudInitNeedsDrive: VmRule = {

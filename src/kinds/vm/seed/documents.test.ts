@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { Secret } from '../../../base/secret.ts';
 import { type VmFields, vmFieldsSchema } from '../fields/index.ts';
-import { type SeedSource, seedDocuments, userDataProblem } from './documents.ts';
+import { type SeedSource, seedDocuments } from './documents.ts';
 import { seedFieldsOf } from './fields.ts';
+import { userDataProblem } from './user-data.ts';
 
 const UUID = '6f1a8d2e-0b7c-4a53-9d6e-2f4b8c1e7a90';
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJq0 me@here';

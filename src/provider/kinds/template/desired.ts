@@ -17,8 +17,9 @@ import { type Attribute, type Attributes, computed, type Schema } from '../../sc
 import { type GroupShape, groupShape } from '../../schema/shape.ts';
 import { inputProblems } from '../../values/diagnostics.ts';
 import { toFields } from '../../values/to-fields.ts';
-import { type VmSecrets, withBootOrder, withWriteOnlyPassword } from '../vm/desired.ts';
+import { withBootOrder, withWriteOnlyPassword } from '../vm/desired.ts';
 import { PASSWORD_WRITE_ONLY } from '../vm/schema.ts';
+import type { VmSecrets } from '../vm/secrets.ts';
 import { VM_SHAPE, vmFieldAttributes } from '../vm/shape.ts';
 
 const TIMEOUTS: TimeoutWords = {

@@ -13,9 +13,10 @@ import { attribute } from '../../cty/path.ts';
 import { type CtyObject, type CtyValue, isObject, objectOf, UNKNOWN } from '../../cty/value.ts';
 import type { ProviderDiagnostic } from '../../provider.ts';
 import { equalValues } from '../../values/equal.ts';
-import { isOpen, NO_SECRETS, secretsOf, type VmSecrets } from '../vm/desired.ts';
+import { isOpen } from '../vm/desired.ts';
 import { type KnownVms, listVms } from '../vm/leftovers.ts';
 import { plannedFor } from '../vm/plan.ts';
+import { NO_SECRETS, secretsOf, type VmSecrets } from '../vm/secrets.ts';
 import {
   COMPUTED_ATTRIBUTES,
   type DesiredTemplate,

@@ -21,9 +21,10 @@ import type { Timeouts } from '../../adapter/timeouts.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../../cty/value.ts';
 import type { ProviderDiagnostic, ResourceType } from '../../provider.ts';
 import { equalValues } from '../../values/equal.ts';
-import { NO_SECRETS, secretsOf, type VmSecrets, writeOnlyProblems } from '../vm/desired.ts';
+import { writeOnlyProblems } from '../vm/desired.ts';
 import type { KnownVms } from '../vm/leftovers.ts';
 import { findVm, importedAttributes, lookAt, refreshed } from '../vm/observed.ts';
+import { NO_SECRETS, secretsOf, type VmSecrets } from '../vm/secrets.ts';
 import { managedPaths } from '../vm/values/planned.ts';
 import {
   type DesiredTemplate,

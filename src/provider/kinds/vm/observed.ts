@@ -24,10 +24,12 @@ import { type CtyObject, objectOf } from '../../cty/value.ts';
 import type { MoveRequest } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
 import { fromFields } from '../../values/from-fields.ts';
-import { ANY_PASSWORD, desiredVm, formerDigest } from './desired.ts';
+import { computedValues } from './computed.ts';
+import { desiredVm } from './desired.ts';
 import { type ListedVm, listVms } from './leftovers.ts';
 import { type SoloVm, workOn } from './recorded.ts';
-import { computedValues, USER_ATTRIBUTES } from './schema.ts';
+import { USER_ATTRIBUTES } from './schema.ts';
+import { ANY_PASSWORD, formerDigest } from './secrets.ts';
 import { VM_SHAPE } from './shape.ts';
 import { refreshedAttributes } from './values/refreshed.ts';
 

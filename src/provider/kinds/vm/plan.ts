@@ -23,20 +23,11 @@ import { type CtyObject, type CtyValue, objectOf, UNKNOWN } from '../../cty/valu
 import type { ProviderDiagnostic } from '../../provider.ts';
 import type { Attributes } from '../../schema/model.ts';
 import { equalValues } from '../../values/equal.ts';
-import {
-  appliedDigests,
-  type DesiredVm,
-  desiredVm,
-  documentProblems,
-  isOpen,
-  NO_SECRETS,
-  secretsOf,
-  withFormerPassword,
-  withPlannedPower,
-} from './desired.ts';
+import { type DesiredVm, desiredVm, isOpen, withPlannedPower } from './desired.ts';
 import { type IncompleteVm, type KnownVms, recordedIncomplete } from './leftovers.ts';
 import { keptFor, NOTHING_KEPT, recordedVm, type SoloVm, type VmPrivate, workOn } from './recorded.ts';
 import { COMPUTED_ATTRIBUTES, USER_ATTRIBUTES, unsettledBy, VM } from './schema.ts';
+import { appliedDigests, documentProblems, NO_SECRETS, secretsOf, withFormerPassword } from './secrets.ts';
 import { plannedAttributes } from './values/planned.ts';
 
 /** The user's attributes after apply. What left the configuration is released only if it was managed. */

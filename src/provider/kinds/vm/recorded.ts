@@ -14,7 +14,7 @@ import { EMPTY_STACK, type EngineWork } from '../../adapter/engine-run.ts';
 import { privateFormat } from '../../adapter/private-state.ts';
 import type { Timeouts } from '../../adapter/timeouts.ts';
 import { type CtyObject, type CtyValue, isObject } from '../../cty/value.ts';
-import type { VmSecrets } from './desired.ts';
+import type { VmSecrets } from './secrets.ts';
 
 const schema = z.object({
   /** Imported, and not read yet. */

@@ -17,17 +17,8 @@ import { resourceOf } from '../../adapter/resource.ts';
 import { type CtyObject, type CtyValue, objectOf } from '../../cty/value.ts';
 import type { ProviderDiagnostic, ResourceType } from '../../provider.ts';
 import { nothingOf } from '../../values/from-fields.ts';
-import {
-  type DesiredVm,
-  desiredVm,
-  digestOf,
-  NO_SECRETS,
-  secretsOf,
-  type VmSecrets,
-  withFormerPassword,
-  withPlannedPower,
-  writeOnlyProblems,
-} from './desired.ts';
+import { computedValues } from './computed.ts';
+import { type DesiredVm, desiredVm, VM_RULES, withPlannedPower } from './desired.ts';
 import { KnownVms, recordedIncomplete } from './leftovers.ts';
 import { beforeDeletion, removeMark } from './marks.ts';
 import {
@@ -53,7 +44,8 @@ import {
   type VmPrivate,
   workOn,
 } from './recorded.ts';
-import { computedValues, USER_ATTRIBUTES, VM, VM_SCHEMA } from './schema.ts';
+import { USER_ATTRIBUTES, VM, VM_SCHEMA } from './schema.ts';
+import { digestOf, NO_SECRETS, secretsOf, type VmSecrets, withFormerPassword } from './secrets.ts';
 import { managedPaths } from './values/planned.ts';
 
 export function vmResource(depsOf: DepsOf, known = new KnownVms()): ResourceType {
@@ -64,12 +56,8 @@ const IMPORTED: VmPrivate = { imported: true, ...NOTHING_KEPT };
 
 export function vmKind(known: KnownVms): ResourceKind<DesiredVm, VmPrivate> {
   return {
-    subject: VM,
-    schema: VM_SCHEMA,
-    migrations: [],
+    ...VM_RULES,
     privateState: VM_PRIVATE_STATE,
-    desired: desiredVm,
-    validate: (config, capabilities) => writeOnlyProblems(config, capabilities, VM_SCHEMA.attributes),
     noteState: (state) => known.noteState(state),
     read,
     planCreate: async (_, request) => planVmCreate(known, request),

@@ -5,7 +5,8 @@ import { stripOwnership } from '../../../../kinds/vm/ownership.ts';
 import { parseTags } from '../../../../pve/index.ts';
 import type { CtyValue } from '../../../cty/value.ts';
 import { type Attribute, type Attributes, computed } from '../../../schema/model.ts';
-import { COMPUTED_ATTRIBUTES, computedValues } from '../schema.ts';
+import { computedValues } from '../computed.ts';
+import { COMPUTED_ATTRIBUTES } from '../schema.ts';
 
 /** The attribute of the resource, with another description where it needs one. */
 function asInResource(name: string, description?: string): Attribute {
