@@ -89,52 +89,11 @@ const RUNS_LEARNED_FROM = 20;
 const CORRECTIONS = 3;
 
 export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
-  const { facts, stack, observed, clock, store, latencyMs } = input;
+  const { facts, stack, observed, store, latencyMs } = input;
   const runs = await recordedRuns(store);
-  const documents = await documentsOf(store);
+  const take = await rehearser(input);
   const { world: still } = copyCluster({ facts, observed, stack, speeds: IDLE_SPEEDS });
   const learning = { runs, stack, observed, dataBytes: dataIn(still) };
-  const now = clock.now();
-  const stageOf = (durations: Durations, side: Side) => {
-    const { world, assumptions } = copyCluster({ facts, observed, stack, speeds: speedsOf(durations, side) });
-    const begin: StageInput = {
-      world: buildWorld(world, { now, file: 'the copy of the cluster' }),
-      now,
-      documents,
-      stack,
-      secrets: placeholderSecrets(stack, input.secrets),
-      principal: facts.principal,
-      options: input.options,
-      seed: input.seed,
-      pace: paceOf(durations, side),
-    };
-    return { world, assumptions, begin };
-  };
-  const take = async (durations: Durations, side: Side) => {
-    const scene = stageOf(durations, side);
-    const stage = new Stage(scene.begin);
-    const peaks = new Peaks();
-    // Only those of the expected course are shown; looking at 300 VMs after each request is a tenth of a rehearsal.
-    if (side === 'value') {
-      peaks.observe(stage.world);
-      stage.onChange = (world) => peaks.observe(world);
-    }
-    const end = await stage.run();
-    return { ...scene, stage, end, peaks, run: describeRun({ runId: stage.runId, events: stage.events }) };
-  };
-  type Tried = { readonly durations: Durations; readonly middle: Awaited<ReturnType<typeof take>> };
-  type Correction = { readonly next: Durations | undefined; readonly offMs: number };
-  /** The rehearsal that a correction calls closest to the recorded runs. */
-  const closest = async (first: Tried, correct: (tried: Tried) => Correction): Promise<Tried> => {
-    let best = { tried: first, offMs: Number.POSITIVE_INFINITY };
-    let tried = first;
-    for (let round = 0; ; round++) {
-      const { next, offMs } = correct(tried);
-      if (offMs < best.offMs) best = { tried, offMs };
-      if (!next || round === CORRECTIONS) return best.tried;
-      tried = { durations: next, middle: await take(next, 'value') };
-    }
-  };
   const idle = await take(defaultDurations(new Map(), latencyMs), 'idle');
   const own = ownTimes(idle.run);
   const history = [...facts.nodes.values()].flatMap(({ history: tasks }) => tasks);
@@ -146,10 +105,11 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
       learnFromRuns(learning, own),
     ),
   };
-  const byStep = await closest({ durations: first, middle: await take(first, 'value') }, ({ durations, middle }) =>
+  const tried = { durations: first, middle: await take(first, 'value') };
+  const byStep = await closest(take, tried, ({ durations, middle }) =>
     correctedDurations(durations, middle.run, learning),
   );
-  const { durations, middle } = await closest(byStep, ({ durations, middle }) =>
+  const { durations, middle } = await closest(take, byStep, ({ durations, middle }) =>
     stretchedDurations(durations, middle.run, runs),
   );
   const fastest = await take(durations, 'fastest');
@@ -175,6 +135,60 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
     world: middle.world,
     stage: middle.begin,
   };
+}
+
+type Take = Awaited<ReturnType<typeof rehearser>>;
+
+/** Carries the apply out on a copy of the cluster that has these durations. */
+async function rehearser({ facts, stack, observed, clock, store, ...input }: RehearseInput) {
+  const documents = await documentsOf(store);
+  const now = clock.now();
+  return async (durations: Durations, side: Side) => {
+    const { world, assumptions } = copyCluster({ facts, observed, stack, speeds: speedsOf(durations, side) });
+    const begin: StageInput = {
+      world: buildWorld(world, { now, file: 'the copy of the cluster' }),
+      now,
+      documents,
+      stack,
+      secrets: placeholderSecrets(stack, input.secrets),
+      principal: facts.principal,
+      options: input.options,
+      seed: input.seed,
+      pace: paceOf(durations, side),
+    };
+    const stage = new Stage(begin);
+    const peaks = new Peaks();
+    // Only those of the expected course are shown; looking at 300 VMs after each request is a tenth of a rehearsal.
+    if (side === 'value') {
+      peaks.observe(stage.world);
+      stage.onChange = (each) => peaks.observe(each);
+    }
+    const end = await stage.run();
+    const run = describeRun({ runId: stage.runId, events: stage.events });
+    return { world, assumptions, begin, stage, end, peaks, run };
+  };
+}
+
+interface Tried {
+  readonly durations: Durations;
+  readonly middle: Awaited<ReturnType<Take>>;
+}
+
+interface Correction {
+  readonly next: Durations | undefined;
+  readonly offMs: number;
+}
+
+/** The rehearsal that a correction calls closest to the recorded runs. */
+async function closest(take: Take, first: Tried, correct: (tried: Tried) => Correction): Promise<Tried> {
+  let best = { tried: first, offMs: Number.POSITIVE_INFINITY };
+  let tried = first;
+  for (let round = 0; ; round++) {
+    const { next, offMs } = correct(tried);
+    if (offMs < best.offMs) best = { tried, offMs };
+    if (!next || round === CORRECTIONS) return best.tried;
+    tried = { durations: next, middle: await take(next, 'value') };
+  }
 }
 
 /** How long tasks of each type took in a copy. */

@@ -57,8 +57,8 @@ export interface FieldFacts {
   /** Sub-keys that Proxmox does not allow together with this one. */
   readonly excludes?: readonly string[];
   readonly effect: Effect;
-  /** The kind of drive that has the option; both kinds by default. */
-  readonly on?: 'disk' | 'cdrom';
+  /** A CD drive does not have the option; without this, both kinds of drives have it. */
+  readonly on?: 'disk';
   /** The buses that have the option; all by default. */
   readonly buses?: readonly DriveBus[];
   /** The first release of Proxmox VE that has it; every supported one by default. A plan for an older one is refused. */

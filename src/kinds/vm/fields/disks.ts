@@ -120,7 +120,6 @@ export const diskFieldsSchema = block(() => ({
     wire: ['drive', 'file'],
     words: 'medium',
     effect: 'live',
-    on: 'cdrom',
   }),
   cache: field(z.enum(['none', 'writethrough', 'writeback', 'unsafe', 'directsync']).optional(), {
     description: 'Host cache mode.',

@@ -48,15 +48,7 @@ export function planExisting(
   const { vm, observed, carried } = input;
   const actual = withDrives(found, carried);
   const values = effectiveValues(actual);
-  const asked = desiredConfigOf(input, { vmid: actual.vmid, uuid: actual.uuid }, values);
-  const last = comparableRecord(recorded, asked);
-  const wholeDiff = diffVm(asked, actual, last);
-  const isOnlyLive = actual.running && !input.mayRestart;
-  const { desired, postponed } = isOnlyLive
-    ? withoutOfflineMoves(asked, wholeDiff.differences, values)
-    : { desired: asked, postponed: [] };
-  const diff = withAuthor(recorded, postponed.length > 0 ? diffVm(desired, actual, last) : wholeDiff);
-  const ha = haDifferences(vm, observed, actual.vmid, last);
+  const { desired, postponed, diff, ha } = compared(input, recorded, actual, values);
   const differences = [...diff.differences, ...ha];
   if (input.claimsAlone === false && isClaimAlone(differences, values)) {
     return planExisting({ ...input, vm: withoutLine(vm) }, recorded, found, findings);
@@ -86,11 +78,7 @@ export function planExisting(
   const changing = existingSteps({ input, recorded, actual, desired, migration, moves, diff });
   const { steps: configured, notes } = guarded(input, recorded, actual, { steps: changing, removed }, findings);
   if (findings.problems.length > before) return undefined;
-  const prepared = withHa(configured, haStep(vm, recorded, ha.length > 0));
-  const finished = needsReadyWait(vm, recorded, prepared)
-    ? [...prepared, withNeed(prepared.at(-1), readyStep(vm, input.readyMs))]
-    : prepared;
-  const steps = carried ? chained(withoutHolder(vm, carried, [...takingSteps(vm, carried), ...finished])) : finished;
+  const steps = completed(input, recorded, withHa(configured, haStep(vm, recorded, ha.length > 0)));
   const kind = isCreationUnfinished(recorded) ? 'complete' : steps.length > 0 ? 'update' : 'none';
   const unmanaged = diff.unmanaged.filter((path) => path !== 'node' && path !== 'power' && !isManagedHa(vm, path));
   const outside = outsideChanges(vm, recorded, actual);
@@ -121,6 +109,27 @@ export function planExisting(
     },
     steps,
   };
+}
+
+/** Desired, observed and recorded; `postponed` are moves of disks that wait until the VM may restart. */
+function compared(input: VmPlanInput, recorded: VmRecord, actual: VmObserved, values: ReadonlyMap<string, string>) {
+  const asked = desiredConfigOf(input, { vmid: actual.vmid, uuid: actual.uuid }, values);
+  const last = comparableRecord(recorded, asked);
+  const wholeDiff = diffVm(asked, actual, last);
+  const isOnlyLive = actual.running && !input.mayRestart;
+  const { desired, postponed } = isOnlyLive
+    ? withoutOfflineMoves(asked, wholeDiff.differences, values)
+    : { desired: asked, postponed: [] };
+  const diff = withAuthor(recorded, postponed.length > 0 ? diffVm(desired, actual, last) : wholeDiff);
+  return { desired, postponed, diff, ha: haDifferences(input.vm, input.observed, actual.vmid, last) };
+}
+
+/** With a wait until the VM is ready, and with the disks that it takes back. */
+function completed({ vm, carried, readyMs }: VmPlanInput, recorded: VmRecord, steps: readonly Step[]): readonly Step[] {
+  const finished = needsReadyWait(vm, recorded, steps)
+    ? [...steps, withNeed(steps.at(-1), readyStep(vm, readyMs))]
+    : steps;
+  return carried ? chained(withoutHolder(vm, carried, [...takingSteps(vm, carried), ...finished])) : finished;
 }
 
 /** Nothing differs except that the VM has no ownership line. */
