@@ -22,9 +22,9 @@ describe('a cloud-init guest', () => {
     const questions = asked(traffic.agentRequests).join(' ');
     expect(questions).toMatch(/^(network-get-interfaces )+get-osinfo$/);
     expect(progress).toEqual([
-      'waiting up to 10m 0s for its guest agent to answer',
-      'waiting up to 10m 0s for an address on net0',
-      'waiting up to 10m 0s for its agent to describe the operating system',
+      'waiting for its guest agent to answer, up to 10m 0s',
+      'waiting for an address on net0, up to 10m 0s',
+      'waiting for its agent to describe the operating system, up to 10m 0s',
     ]);
   });
 
@@ -482,7 +482,7 @@ describe('the service of the agent', () => {
       await wait({ ready });
     });
     expect(asked(traffic.agentRequests).slice(-2)).toEqual(['exec', 'exec-status']);
-    expect(progress.at(-1)).toBe('waiting up to 2m 0s for its service qemu-guest-agent to be active');
+    expect(progress.at(-1)).toBe('waiting for its service qemu-guest-agent to be active, up to 2m 0s');
   });
 
   it.each(['inactive', 'failed', 'activating'] as const)(

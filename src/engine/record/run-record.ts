@@ -302,6 +302,8 @@ export class RunFold {
     facts: Pick<StepRecord, 'outcome' | 'problem'>,
   ): void {
     this.#change(step, ({ startedAt }) => ({ endedAt: at, durationMs: between(startedAt, at), ...facts }));
+    const record = this.#steps.get(step);
+    if (record) this.#resource(record.address).activity = undefined;
   }
 
   #change(step: string, changes: (record: StepRecord) => Partial<StepRecord>): void {

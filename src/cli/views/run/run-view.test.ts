@@ -57,8 +57,8 @@ const frame = (timeline: Timeline, now: number, height = 20) =>
 describe('the lines of a run in progress', () => {
   it('show stage, elapsed and expected time of each VM, and a total', () => {
     expect(frame(timelineAfter(EVENTS), 20_000).join('\n')).toMatchInlineSnapshot(`
-      "  ✔ vm.web[1]  done        29s
-        ⠋ vm.web[2]  clone       6.0s of about 14s
+      "  ✔ vm.web[1]  done       29s
+        ⠋ vm.web[2]  clone      6.0s of ~14s
         · vm.worker  waiting
         1 of 3 VMs ended, 20s elapsed"
     `);
@@ -130,16 +130,33 @@ describe('the lines of a run in progress', () => {
       ...EVENTS,
       { event: 'activity', at: 18_000, address: B, text: 'clone, up to 30m 0s', percent: 25 },
     ]);
-    expect(frame(copying, 18_000)[1]).toBe(
-      '  ⠋ vm.web[2]  clone       ███░░░░░░░  25 %  4.0s of about 16s  up to 30m 0s',
-    );
+    expect(frame(copying, 18_000)[1]).toBe('  ⠋ vm.web[2]  clone      ███░░░░░░░  25 %  4.0s of ~16s  up to 30m');
   });
 
   it('estimate from earlier runs, and give no estimate once that time is over', () => {
     const known = new Map([['clone', [9_000, 10_000, 11_000]]] as const);
     const cloning = timelineAfter([step(0, A, 'clone', 'started')], known);
-    expect(frame(cloning, 5_000)[0]).toContain('5.0s of about 10s');
+    expect(frame(cloning, 5_000)[0]).toContain('5.0s of ~10s');
     expect(frame(cloning, 12_000)[0]).toMatch(/12s$/);
+  });
+
+  it('fit 80 columns with what is awaited and its bound', () => {
+    const text = 'waiting for its guest agent to answer, up to 30m 0s';
+    const activity = { event: 'activity', at: 17_100, address: A, text, percent: undefined } as const;
+    const known = new Map([['ready', [5_100]]] as const);
+    const events = EVENTS.filter((event) => event.event !== 'activity').slice(0, -2);
+    expect(frame(timelineAfter([...events, activity], known), 20_200)[0]).toBe(
+      '  ⠹ vm.web[1]  ready      3.2s of ~5.1s  up to 30m for its guest agent to answer',
+    );
+  });
+
+  it('show nothing of a step that has ended while its VM waits for its turn', () => {
+    const started: readonly (RunEvent | Activity)[] = [
+      step(0, A, 'start', 'started'),
+      { event: 'activity', at: 0, address: A, text: 'start, up to 5m 0s', percent: undefined },
+      step(2_000, A, 'start', 'done'),
+    ];
+    expect(frame(timelineAfter(started), 3_000)[0]).toMatch(/vm\.web\[1\] {2}waiting +for its turn$/);
   });
 
   it('keep active resources visible if not all fit', () => {
@@ -172,6 +189,19 @@ describe('the table at the end', () => {
       vm.web[2]                              failed                                     6.0s
       vm.worker                              not begun"
     `);
+  });
+
+  it('lets the longest stages share a column where a column for each does not fit', () => {
+    const narrow = paintFor({ write: () => true, isTTY: true, columns: 80, hasColors: () => false });
+    const at = (ip: string) => {
+      const vm = { address: A, name: 'web-1', vmid: 401, node: 'pve1', ip };
+      return renderSummary(timelineAfter(EVENTS), [vm], narrow).slice(0, 2);
+    };
+    expect(at('10.0.0.5')).toEqual([
+      'VM         name   id   node  address   result     total  longest',
+      'vm.web[1]  web-1  401  pve1  10.0.0.5  done       29s    clone 14s, ready 12s',
+    ]);
+    expect(at('10.100.200.115')[1]).toBe('vm.web[1]  web-1  401  pve1  10.100.200.115  done       29s    clone 14s');
   });
 });
 

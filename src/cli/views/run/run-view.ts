@@ -102,7 +102,7 @@ const ENDINGS = {
   failed: 'failed',
   notReady: 'not ready in time; it is kept',
   canceled: 'stopped',
-  skipped: 'not started',
+  skipped: 'not begun',
 } as const;
 
 /** The shape of these lines is stable: programs read them. */
@@ -147,6 +147,8 @@ function jsonOf(event: RunEvent | Activity, timeline: Timeline): Readonly<Record
 const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const SPINNER_STEP_MS = 100;
 const BAR_WIDTH = 10;
+/** As wide as `configure` and `not ready`. */
+const STAGE_WIDTH = 9;
 
 const SIGNS: Readonly<
   Record<Exclude<VmTimeline['status'], 'working'>, readonly [sign: string, style: Style, words: string]>
@@ -156,7 +158,7 @@ const SIGNS: Readonly<
   failed: ['✖', 'red', 'failed'],
   notReady: ['!', 'yellow', 'not ready'],
   canceled: ['■', 'yellow', 'stopped'],
-  skipped: ['-', 'dim', 'not started'],
+  skipped: ['-', 'dim', 'not begun'],
 };
 
 interface ProgressFrame {
@@ -215,16 +217,23 @@ function renderVm(vm: VmTimeline, width: number, { timeline, now, paint }: Progr
   if (vm.status !== 'working') {
     const [sign, style, words] = SIGNS[vm.status];
     const took = vm.startedAt === undefined || vm.endedAt === undefined ? '' : printDuration(vm.endedAt - vm.startedAt);
-    return `  ${paint(style, sign)} ${name}  ${padVisible(paint(style, words), 10)}  ${took}`.trimEnd();
+    return `  ${paint(style, sign)} ${name}  ${padVisible(paint(style, words), STAGE_WIDTH)}  ${took}`.trimEnd();
   }
   const sign = SPINNER[Math.floor(now / SPINNER_STEP_MS) % SPINNER.length] ?? '';
   const elapsed = vm.stageSince === undefined ? '' : printDuration(now - vm.stageSince);
   const expectedMs = timeline.expectedMs(vm, now);
-  const expected = expectedMs === undefined ? '' : ` of about ${printDuration(expectedMs)}`;
+  const expected = expectedMs === undefined ? '' : ` of ~${printDuration(expectedMs)}`;
   const percent = vm.percent === undefined ? '' : `${bar(vm.percent)} ${String(vm.percent).padStart(3)} %  `;
-  const more = vm.text === vm.stage ? '' : vm.text?.replace(`${vm.stage}, `, '');
+  const more = vm.stage === undefined ? 'for its turn' : vm.text === vm.stage ? '' : briefly(vm.text ?? '', vm.stage);
   const text = more ? `  ${paint('dim', more)}` : '';
-  return `  ${paint('cyan', sign)} ${name}  ${padVisible(vm.stage ?? 'waiting', 10)}  ${percent}${elapsed}${expected}${text}`;
+  return `  ${paint('cyan', sign)} ${name}  ${padVisible(vm.stage ?? 'waiting', STAGE_WIDTH)}  ${percent}${elapsed}${expected}${text}`;
+}
+
+/** The column before says the stage. The bound comes first: the end of the line is what a narrow terminal cuts. */
+function briefly(text: string, stage: string): string {
+  const [, all = text, bound = ''] = /^(.*), (up to [^,]+)$/.exec(text) ?? [];
+  const what = all === stage ? '' : all.replace(`${stage}, `, '').replace(/^waiting /, '');
+  return [bound.replace(/(\d[hm]) 0[ms]$/, '$1'), what].filter((part) => part !== '').join(' ');
 }
 
 function bar(percent: number): string {

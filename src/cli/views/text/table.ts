@@ -1,9 +1,14 @@
 /** Columns of text: as wide as they need to be, and on a terminal no wider than it is. */
-import { cutVisible, type Paint, padVisible, visibleWidth, wrapVisible } from './paint.ts';
+import { cutVisible, type Paint, padVisible, plainPaint, visibleWidth, wrapVisible } from './paint.ts';
 
 const GAP = '  ';
 /** A column is not made narrower than this. */
 const NARROWEST = 8;
+
+/** Whether no column has to be narrowed for this terminal. */
+export function fitsWidth(head: readonly string[], rows: readonly (readonly string[])[], { width }: Paint): boolean {
+  return renderTable(head, rows, plainPaint).every((line) => width === undefined || visibleWidth(line) <= width);
+}
 
 /** Leaves out columns that are empty in every row. */
 export function renderTable(head: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string[] {

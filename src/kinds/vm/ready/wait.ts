@@ -8,7 +8,7 @@ import { type Clock, throwIfCanceled } from '../../../base/clock.ts';
 import { isCanceled } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/log.ts';
 import type { PortProbe } from '../../../base/transport.ts';
-import { printDuration } from '../../../base/values/units.ts';
+import { printDuration, upTo } from '../../../base/values/units.ts';
 import type { Pve } from '../../../pve/index.ts';
 import type { GuestSigns } from '../../guest-signs.ts';
 import type { NicAddresses } from './addresses.ts';
@@ -197,7 +197,7 @@ class Wait {
 
   #say(aim: Aim): void {
     if (this.#aim?.awaited !== aim.awaited) {
-      this.#context.progress?.(`waiting up to ${printDuration(this.#checks.timeoutMs)} for ${aim.awaited}`);
+      this.#context.progress?.(upTo(`waiting for ${aim.awaited}`, this.#checks.timeoutMs));
     }
     this.#aim = aim;
   }
