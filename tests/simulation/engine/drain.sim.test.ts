@@ -85,6 +85,12 @@ describe('drain', () => {
     expect(most).toBe(1);
   });
 
+  it('names the guests of the node that are no VMs of the stack', async () => {
+    const end = await begin().relocate(TWO_NODES, drain('pve1'));
+    const checked = end.kind === 'ended' ? (end.plan.checked ?? []) : [];
+    expect(checked.join()).toMatch(/^\d+ guests of pve1 are not VMs of this stack and stay there: \d+ \(/);
+  });
+
   it('refuses a node that does not exist, and suggests the one that was meant', async () => {
     const end = await begin().relocate(TWO_NODES, drain('pve7'));
     expect(textOf(end)).toContain('The cluster has no node "pve7"; it has pve1, pve2, pve3, pve4, pve5.');

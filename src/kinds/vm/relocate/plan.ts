@@ -6,7 +6,7 @@
 import type { Diagnostic } from '../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../base/errors.ts';
 import { closest } from '../../../base/text/closest.ts';
-import { counted } from '../../../base/values/units.ts';
+import { counted, inNumber } from '../../../base/values/units.ts';
 import type { KindPlan, RelocateContext, ResourcePlan } from '../../kind.ts';
 import { NOTHING_PLANNED } from '../../kind.ts';
 import type { Step } from '../../step.ts';
@@ -113,7 +113,7 @@ function others(node: string, residents: readonly Resident[], { observed: { gues
     .map(({ vmid, name }) => (name === undefined ? `${vmid}` : `${vmid} (${name})`));
   const more = staying.length > MOST_NAMED ? ', …' : '';
   return [
-    `${counted(staying.length, 'guest')} on ${node} that this stack does not manage as VMs stay there: ${names.join(', ')}${more}.`,
+    `${counted(staying.length, 'guest')} of ${node} ${inNumber(staying.length, 'is not a VM', 'are not VMs')} of this stack and ${inNumber(staying.length, 'stays', 'stay')} there: ${names.join(', ')}${more}.`,
   ];
 }
 
