@@ -194,6 +194,21 @@ describe('a copy that fails', () => {
     );
   });
 
+  it('refuses a target that is smaller than the source', async () => {
+    const runtime = scene();
+    const lines: string[] = [];
+    const refusal = await runtime.clock.run(async () => {
+      const place = { node: NODE, storageId: 'two', vmid: 100, format: 'raw', log: ignored } as const;
+      const volume = await allocateVolume(runtime, { ...place, sizeKiB: 4096 });
+      return asyncRefusalOf(() => copyMs(runtime, volume, { log: (line) => lines.push(line) }));
+    });
+    expect(lines).toEqual(['transferred 0.0 B of 4.0 MiB (0.00%)', 'qemu-img: output file is smaller than input file']);
+    expect(refusal).toBe(
+      "500 copy failed: command '/usr/bin/qemu-img convert -p -n -f raw -O raw " +
+        "/srv/one/images/9001/base-9001-disk-0.raw zeroinit:/srv/two/images/100/vm-100-disk-0.raw' failed: exit code 1",
+    );
+  });
+
   it('runs out of space when two fill a storage that could hold either', async () => {
     const runtime = scene();
     addStorage(runtime, 'small', 'dir', {}, 700 * MIB);

@@ -12,6 +12,7 @@ import {
   commandFailure,
   convertCommand,
   ddCommand,
+  progressLine,
   progressSteps,
 } from './image-files.ts';
 import { availableBytes, type LogLine } from './space.ts';
@@ -47,6 +48,13 @@ export async function copyVolume(runtime: Runtime, input: CopyInput): Promise<vo
   const growth = new Growth(runtime, storage, node, target);
   const limit = input.bwlimitKiB ? input.bwlimitKiB * 1024 : Number.POSITIVE_INFINITY;
   await runtime.clock.sleep(START_MS);
+  // Rule [observed 9.2.11]: a TPM state that has grown, or an image imported as one, does not fit into the 4 MiB of a new
+  // TPM state. `dd` cuts off what is too much.
+  if (input.tool !== 'dd' && sizeBytes > target.sizeBytes) {
+    input.log(progressLine(target.sizeBytes, 0));
+    input.log('qemu-img: output file is smaller than input file');
+    throw failure(input, command, 'exit code 1');
+  }
   const transfer = board.start(channelsOf(runtime, input), limit);
   try {
     for (const step of steps) {

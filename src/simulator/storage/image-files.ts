@@ -156,7 +156,7 @@ export function progressSteps(sizeBytes: number, dataBytes: number): ProgressSte
   return steps;
 }
 
-function progressLine(sizeBytes: number, percent: number): string {
+export function progressLine(sizeBytes: number, percent: number): string {
   const shown = percent.toFixed(2);
   const transferred = Math.trunc((sizeBytes * Number(shown)) / 100);
   return `transferred ${renderBytes(transferred)} of ${renderBytes(sizeBytes)} (${shown}%)`;

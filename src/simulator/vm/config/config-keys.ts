@@ -104,8 +104,9 @@ function checkType(key: string, value: string): Checked {
       return { ok: false, problem: `type check ('number') failed - got '${value}'` };
     default: {
       if (schema.format === undefined) return { ok: true, value: value.replace(/^"(.*)"$/, '$1') };
-      const problem = checkFormat(schema.format, value, key, {});
-      return problem === undefined ? { ok: true, value } : { ok: false, problem };
+      // Without a path: problems name the sub-key alone.
+      const problem = checkFormat(schema.format, value, '', {});
+      return problem === undefined ? { ok: true, value } : { ok: false, problem: problem.trimEnd() };
     }
   }
 }

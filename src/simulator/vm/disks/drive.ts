@@ -141,6 +141,8 @@ function hasContradiction(key: string, options: ReadonlyMap<string, string>): bo
   for (const unit of ['mbps', 'iops']) {
     if (isSet(unit) && (isSet(`${unit}_rd`) || isSet(`${unit}_wr`))) return true;
   }
+  // The formats of EFI disks and TPM states have no media.
+  if (options.has('media') && /^(efidisk|tpmstate)/.test(key)) return true;
   if (options.get('media') !== 'cdrom') return false;
   return options.get('snapshot') === '1' || options.has('format') || key.startsWith('virtio');
 }

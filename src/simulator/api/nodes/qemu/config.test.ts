@@ -114,6 +114,13 @@ describe('an update', () => {
     });
   });
 
+  it.each(['efidisk0', 'tpmstate0', 'virtio0'])('answers OK and stores nothing when %s is set to none', async (key) => {
+    const bench = new ConfigBench();
+    bench.addVm(700, { kvm: '0' });
+    await bench.put(700, { [key]: 'none' });
+    expect(await bench.config(700)).toEqual({ kvm: 0 });
+  });
+
   it('leaves foreign volumes alone and does not list them as unused', async () => {
     const bench = new ConfigBench();
     const foreign = await bench.disk(701);

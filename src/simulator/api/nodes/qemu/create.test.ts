@@ -57,6 +57,13 @@ describe('creating a VM', () => {
     expect(bench.runtime.world.vms.has(700)).toBe(false);
   });
 
+  it('fails when a TPM state or an EFI disk is to be a CD drive', async () => {
+    expect(await created(new ConfigBench(), { tpmstate0: 'none' })).toEqual([
+      "TASK ERROR: unable to create VM 700 - unable to parse value of 'tpmstate0' - format error " +
+        'media: property is not defined in schema and the schema does not allow additional properties',
+    ]);
+  });
+
   it('notices a JSON null only when it writes', async () => {
     const log = await created(new ConfigBench(), { cores: null });
     expect(log).toEqual([
