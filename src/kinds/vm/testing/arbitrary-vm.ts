@@ -188,7 +188,7 @@ function numaNodes(memoryGiB: number, isBound: boolean, policy: 'bind' | 'interl
   };
 }
 
-function machineFields({ values, storages, imports }: VmSite) {
+function machineFields({ values, storages, imports, tpmStates }: VmSite) {
   const storage = fc.constantFrom(...storages.map(({ id }) => id));
   const source = imports.length > 0 && { import_from: fc.constantFrom(...imports) };
   const efi = fc
@@ -205,7 +205,11 @@ function machineFields({ values, storages, imports }: VmSite) {
     // Certificates are added to the keys of secure boot.
     .map((each) => (each.ms_cert === undefined ? each : { ...each, secure_boot: true }));
   const tpm = fc.record(
-    { storage, version: fc.constantFrom('v1.2' as const, 'v2.0' as const), ...source },
+    {
+      storage,
+      version: fc.constantFrom('v1.2' as const, 'v2.0' as const),
+      ...(tpmStates.length > 0 && { import_from: fc.constantFrom(...tpmStates) }),
+    },
     { requiredKeys: ['storage'] },
   );
   const os = fc.constantFrom('l26' as const, 'win11' as const, 'other' as const);

@@ -11,6 +11,8 @@ export interface VmSite {
   readonly isos: readonly string[];
   /** Volumes of content `import`, smaller than 32 GiB. */
   readonly imports: readonly string[];
+  /** Of these, those that fit into a TPM state. */
+  readonly tpmStates: readonly string[];
   readonly bridges: readonly { readonly name: string; readonly vlanAware: boolean }[];
   readonly pciMappings: readonly string[];
   readonly usbMappings: readonly string[];
@@ -59,6 +61,7 @@ export const RICH_TEMPLATE: VmSite = {
   ],
   isos: ['local:iso/debian.iso', 'local:iso/talos.iso'],
   imports: ['local:import/noble.qcow2'],
+  tpmStates: ['local:import/tpm.raw'],
   bridges: [
     { name: 'vmbr0', vlanAware: false },
     { name: 'vmbr1', vlanAware: true },

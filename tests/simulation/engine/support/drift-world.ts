@@ -35,6 +35,8 @@ const RICH_CONFIG = {
 
 const SNIPPETS = ['snippets/user.yaml', 'snippets/other.yaml'];
 
+const TPM_STATE = 'import/tpm.raw';
+
 const { storages = {}, vms = {}, mappings = {} } = LAB_WORLD;
 
 export const DRIFT_WORLD: WorldFile = {
@@ -46,6 +48,7 @@ export const DRIFT_WORLD: WorldFile = {
       volumes: [
         ...(storages.local?.volumes ?? []),
         ...SNIPPETS.map((name) => ({ name, node: 'pve1', size: '1K', used: '1K', data: '1K' })),
+        { name: TPM_STATE, node: 'pve1', size: '4M', used: '4M', data: '4M' },
       ],
     },
     nfs: {
@@ -87,6 +90,7 @@ const SITE: Omit<VmSite, 'template' | 'values'> = {
   ],
   isos: ['local:iso/debian-13.1.0-amd64-netinst.iso', 'nfs:iso/talos-v1.12.4-metal-amd64.iso'],
   imports: ['local:import/ubuntu-24.04-server-cloudimg-amd64.qcow2'],
+  tpmStates: [`local:${TPM_STATE}`],
   bridges: [
     { name: 'vmbr0', vlanAware: false },
     { name: 'vmbr1', vlanAware: true },
