@@ -5,10 +5,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { byCodeUnit, compareConfigValue } from '../../../pve/wire/index.ts';
 import type { Difference } from '../../change.ts';
-import { textOfWords } from '../../fields/words.ts';
+import { textOfWords, wordsOfText } from '../../fields/words.ts';
 import type { DesiredConfig, DesiredEntry, DesiredField } from '../config/desired.ts';
-import { diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../config/disks.ts';
+import { diskPartText, diskProblem, movesOnlyOffline, parseDrive, shrinkProblem, storageOf } from '../config/disks.ts';
 import { isPartSatisfied, propertyOf } from '../config/parts.ts';
+import { rowsOfKey } from '../fields/rows.ts';
 import { effectiveValues, type VmObserved } from '../observed.ts';
 import { withoutLineage } from '../ownership.ts';
 import { type ChangeEffect, effectOf } from './effects.ts';
@@ -38,7 +39,7 @@ export function diffVm(desired: DesiredConfig, observed: VmObserved, recorded: R
     const open = all.filter((field) => !unplugged.includes(field));
     restartPending.push(...unplugged.map(({ path }) => path));
     const view = { observed, actual, recorded, unprotects };
-    differences.push(...open.map((field) => differenceOf(entry, field, view)));
+    differences.push(...open.map((field) => differenceOf(entry, field, view)), ...displaced(entry, open, view));
     if (!observed.running) continue;
     const current = actualOf(entry, observed.current);
     if (current === actual) continue;
@@ -50,7 +51,9 @@ export function diffVm(desired: DesiredConfig, observed: VmObserved, recorded: R
   }
   const view = { observed, recorded, unprotects };
   if (differences.length > 0) differences.push(...addressesInNotes(desired, values, view));
-  return { differences, restartPending, unmanaged: unmanagedPaths(desired, recorded) };
+  const changed = new Set(differences.map(({ path }) => path));
+  const unmanaged = unmanagedPaths(desired, recorded).filter((path) => !changed.has(path));
+  return { differences, restartPending, unmanaged };
 }
 
 /** An older ownership line gets its addresses together with another change, and is no change of its own. */
@@ -144,6 +147,21 @@ interface View {
   readonly actual: string | undefined;
   readonly recorded: Recorded;
   readonly unprotects: boolean;
+}
+
+/** Limits of a disk that go because Proxmox does not allow them beside the ones that the file sets. */
+function displaced(entry: DesiredEntry, open: readonly DesiredField[], view: View): Difference[] {
+  const { key, desired } = entry;
+  const { actual } = view;
+  if (desired.kind !== 'disk' || actual === undefined) return [];
+  const rivals = new Map(open.flatMap((field) => field.parts.slice(1).map((part) => [part, field] as const)));
+  return rowsOfKey(key).flatMap(({ name, part = '', words }) => {
+    const field = rivals.get(part);
+    const text = field && diskPartText(key, part, actual);
+    if (field === undefined || text === undefined) return [];
+    const before = wordsOfText(words, text, key);
+    return [{ ...differenceOf(entry, field, view), path: `disks.${key}.${name}`, before, after: null }];
+  });
 }
 
 function differenceOf(entry: DesiredEntry, field: DesiredField, view: View): Difference {
