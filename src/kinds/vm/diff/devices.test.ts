@@ -38,6 +38,21 @@ function lines(desired: Partial<VmFieldsInput> | DesiredConfig, options: Options
 const single = (key: string, desired: DesiredKey, field: Partial<DesiredField>): DesiredConfig =>
   new Map([[key, { key, desired, fields: [{ path: key, value: 'new', words: 'raw', parts: [], ...field }] }]]);
 
+describe('a limit of a disk', () => {
+  it('that another one excludes goes with it, and is listed as a change', () => {
+    const more = { scsi0: 'tank:vm-101-disk-0,iops=300,iops_max=400,size=32G' };
+    const disks = { scsi0: { limits: { read_iops: 100, write_iops: 200 } } };
+    const applied = { name: 'web', 'disks.scsi0.limits.iops': 300 };
+    expect(lines({ disks }, { more, applied })).toEqual([
+      'disks.scsi0.limits.read_iops: null → 100 (live)',
+      'disks.scsi0.limits.write_iops: null → 200 (live)',
+      'disks.scsi0.limits.iops: 300 → null (live)',
+      'disks.scsi0.limits.iops_burst: 400 → null (live)',
+    ]);
+    expect(diffVm(desiredOf({ disks }), vmOf({ more }), applied).unmanaged).toEqual([]);
+  });
+});
+
 describe('a new device', () => {
   it('of a running VM takes effect as its slot allows', () => {
     const disk = { storage: 'tank', size: '8GiB' };

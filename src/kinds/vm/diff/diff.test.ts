@@ -240,21 +240,6 @@ describe('a field that was removed from the file', () => {
   });
 });
 
-describe('a limit of a disk', () => {
-  it('that another one excludes goes with it, and is listed as a change', () => {
-    const values = new Map([...VALUES, ['scsi0', 'tank:vm-101-disk-0,iops=300,iops_max=400,size=32G']]);
-    const disks = { scsi0: { limits: { read_iops: 100, write_iops: 200 } } };
-    const applied = { name: 'web', 'disks.scsi0.limits.iops': 300 };
-    expect(lines({ disks }, { values, applied })).toEqual([
-      'disks.scsi0.limits.read_iops: null → 100 (file, live)',
-      'disks.scsi0.limits.write_iops: null → 200 (file, live)',
-      'disks.scsi0.limits.iops: 300 → null (file, live)',
-      'disks.scsi0.limits.iops_burst: 400 → null (file, live)',
-    ]);
-    expect(diffVm(desiredOf({ disks }), observedVm(values), applied).unmanaged).toEqual([]);
-  });
-});
-
 describe('a disk that is removed', () => {
   const values = new Map([...VALUES, ['scsi1', 'tank:vm-101-disk-1,size=1G'], ['protection', '1']]);
   const disks = { scsi1: { remove: true as const } };
