@@ -103,6 +103,8 @@ describe('adopted VMs', () => {
       expect(newcomer.text).toContain('# The ones that people see.');
       expect(newcomer.text).toContain('vmids: 401-404');
       expect(newcomer.text).toContain('10.10.0.11-10.10.0.14/24');
+      // What the defaults say is not said again.
+      expect(newcomer.text).not.toMatch(/\n {2}cache:\n(?: {4}.*\n)* {4}power:/);
       expect(isEmpty(await lab.plan(newcomer.stack))).toBe(true);
     });
   });

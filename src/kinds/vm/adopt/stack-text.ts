@@ -21,7 +21,7 @@ import { vmFieldRows } from '../fields/rows.ts';
 import { type FoundVm, families, remarksOn } from './families.ts';
 import { type GroupLines, groupLines, withDefaults } from './group-lines.ts';
 import { addressesIn, addressRanges, idRanges, idsIn } from './ranges.ts';
-import { type Leaves, SLOT, type Tree, treeOf } from './shared-values.ts';
+import { type Leaves, leavesOf, SLOT, type Tree, treeOf } from './shared-values.ts';
 
 type Path = readonly (string | number)[];
 
@@ -94,14 +94,21 @@ export function extendedText(
     return !place;
   });
   const taken = Object.keys(groupsOf(document));
+  const defaults = defaultsOf(document);
   for (const family of families(others, { stackName, taken })) {
     const { shared, ...lines } = groupLines(family);
-    const isOff = document.getIn(['defaults', 'ownership']) === 'off';
-    const own = new Map([...shared].filter(([path]) => path !== 'ownership' || !isOff));
+    const own = new Map([...shared].filter(([path, value]) => !isEqual(defaults.get(path), value)));
     places.push(...placed(document, { ...lines, shared: own }));
   }
   return { before: text, document, places };
 }
+
+function defaultsOf(document: Document): Leaves {
+  const tree: unknown = document.toJS();
+  return isTree(tree) && isTree(tree.defaults) ? leavesOf(tree.defaults) : new Map();
+}
+
+const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 function groupsOf(document: Document): Readonly<Record<string, unknown>> {
   const tree: unknown = document.toJS();
