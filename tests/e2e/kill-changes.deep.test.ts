@@ -128,7 +128,7 @@ const STORIES: readonly Story[] = [
     command: ['snapshot', 'delete', 'one', '--yes'],
     mostDown: 0,
     tasks: ['qmdelsnapshot'],
-    isDone: 'NOT_FOUND',
+    isDone: 'MISSING_REFERENCE',
   },
   {
     name: 'rollback',
