@@ -55,6 +55,23 @@ describe('settling an open step', () => {
     });
   });
 
+  it('keeps a clone whose request arrives after the VM was looked for and before its id was', async () => {
+    const bench = new Bench();
+    bench.killAt = 3;
+    await bench.mortally(() => bench.step('vm.clone', CLONE));
+    const late = bench.connect();
+    const nonce = bench.records.get(WEB)?.recorded?.nonce;
+    const description = `proxwright: stack=lab address=vm.web vmid=101 nonce=${nonce}`;
+    bench.before = async (line) => {
+      if (!line.startsWith('GET /cluster/nextid')) return;
+      bench.before = undefined;
+      await late.node('pve1').vm(9000).clone({ newid: 101, name: 'web', full: true, description });
+      while (!bench.world.vms.has(101)) await bench.clock.sleep(10);
+    };
+    expect(await bench.clock.run(() => bench.takeUp())).toBe('made');
+    expect(bench.records.get(WEB)?.recorded).toMatchObject({ vmid: 101, phase: 'incomplete' });
+  });
+
   it('does not take a stranger for ours who got the id meanwhile', async () => {
     const bench = new Bench();
     bench.killAt = 3;

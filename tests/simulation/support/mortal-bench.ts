@@ -24,6 +24,8 @@ export class MortalBench {
   /** Points of the run at which it can be killed; set `killAt` to the number of one. */
   points = 0;
   killAt: number | undefined;
+  /** Called with method and path of each request before it is sent. */
+  before: ((line: string) => Promise<void>) | undefined;
   #kill: () => void = () => {};
 
   constructor(faults: FaultPlan | readonly FaultRuleInput[], seed: string) {
@@ -96,6 +98,7 @@ export class MortalBench {
       send: async (request, options) => {
         await this.#point();
         this.requests.push(request);
+        await this.before?.(`${request.method} ${request.target.replace('/api2/json', '')}`);
         const answer = await transport.send(request, options);
         await this.#point();
         return answer;

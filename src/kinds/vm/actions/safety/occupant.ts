@@ -65,8 +65,11 @@ export async function settledOccupant(
 
 export async function occupantOf(context: VmContext, making: Making): Promise<Occupant> {
   const { vmid, nonce } = making;
-  const vm = await visibleVm(context, making);
-  if (!vm) return (await isFree(context, vmid)) ? { kind: 'free' } : { kind: 'stranger', name: undefined };
+  // Our request may arrive between the two reads: only a VM that is invisible before and after belongs to another client.
+  const early = await visibleVm(context, making);
+  if (!early && (await isFree(context, vmid))) return { kind: 'free' };
+  const vm = early ?? (await visibleVm(context, making));
+  if (!vm) return { kind: 'stranger', name: undefined };
   const { node, lock } = vm;
   if (lock !== undefined && isHalfMade(vm)) return { kind: 'unfinished', vm: { vmid, node, lock } };
   const isOurs = findOwnership(vm.current.get('description') ?? '')?.nonce === nonce;
