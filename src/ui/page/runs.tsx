@@ -103,7 +103,8 @@ function ShownRun({ run, note }: { run: RunView; note: string }) {
   return (
     <>
       <p class="lead">
-        {describeChart(chart, prediction)} {note}
+        {describeChart(chart, prediction)} {chart.outcome === 'interrupted' && 'To resume it, run proxwright apply.'}{' '}
+        {note}
       </p>
       <p class="hidden" role="status">
         {progressOf(chart)}
@@ -156,16 +157,18 @@ function progressOf({ rows, outcome }: Chart): string {
 const MOST_LINES = 500;
 const MOST_PROBLEMS = 5;
 
-const TALLIES = [
-  ['done', 'good', ['done']],
-  ['at work', 'accent', ['working']],
-  ['waiting', 'quiet', ['waiting']],
-  ['failed', 'bad', ['failed', 'notReady']],
-  ['not done', 'warn', ['skipped', 'canceled']],
-] as const;
+/** A run that has ended has nothing at work: what it left is for the next apply. */
+const talliesFor = (isOver: boolean) =>
+  [
+    ['done', 'good', ['done']],
+    [isOver ? 'interrupted' : 'at work', isOver ? 'warn' : 'accent', ['working']],
+    [isOver ? 'not begun' : 'waiting', 'quiet', ['waiting']],
+    ['failed', 'bad', ['failed', 'notReady']],
+    ['not done', 'warn', ['skipped', 'canceled']],
+  ] as const;
 
-function talliesOf({ rows }: RunView['chart']) {
-  return TALLIES.map(([words, tone, statuses]) => ({
+function talliesOf({ rows, outcome }: RunView['chart']) {
+  return talliesFor(outcome !== 'unfinished').map(([words, tone, statuses]) => ({
     words,
     tone,
     count: rows.filter(({ status }) => statuses.some((each) => each === status)).length,
