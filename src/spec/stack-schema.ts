@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { advice, setting } from '../base/hint.ts';
 import { parseIp } from '../base/values/ip-address.ts';
 import { parseByteSize } from '../base/values/units.ts';
-import { block, byteSize, duration, type FieldFacts, field } from '../kinds/fields/field.ts';
+import { block, byteSize, duration, type FieldFacts, field, whole } from '../kinds/fields/field.ts';
 import { imageFieldsSchema } from '../kinds/image/fields.ts';
 import { secretReference } from '../kinds/vm/fields/cloud-init.ts';
 import { vmFieldsSchema } from '../kinds/vm/fields/index.ts';
@@ -155,7 +155,7 @@ export const variableSchema = block(() => ({
 }));
 export type VariableDeclaration = z.output<typeof variableSchema>;
 
-const atLeastOne = z.number().int().min(1);
+const atLeastOne = whole(1);
 
 export const rolloutSchema = block(() => ({
   stagger: ours(duration().prefault('0s'), 'Minimum time between two creations.'),
@@ -184,7 +184,7 @@ export const rolloutSchema = block(() => ({
     destroys: ours(atLeastOne.default(2), 'Concurrent deletions of VMs; guests shut down before that, all at once.'),
     requests: ours(atLeastOne.max(100).default(6), 'Concurrent API requests.'),
     agent_calls: ours(atLeastOne.default(2), 'Concurrent guest agent calls.'),
-    group_size: ours(z.number().int().min(1).max(10_000).default(50), 'Maximum number of VMs in one group.'),
+    group_size: ours(whole(1, 10_000).default(50), 'Maximum number of VMs in one group.'),
   })).prefault({}),
   timeouts: block(() => ({
     clone: ours(duration().prefault('30m'), 'Timeout of a clone.'),
@@ -299,7 +299,7 @@ export const placementKeysSchema = block(() => ({
       'Place the members of a group apart: over zones first, then over their nodes. Default: true.',
       { effect: 'creation' },
     ),
-    max_per_node: ours(z.number().int().min(1).optional(), 'Maximum number of members of the group on one node.', {
+    max_per_node: ours(whole(1).optional(), 'Maximum number of members of the group on one node.', {
       effect: 'creation',
     }),
     by: ours(
@@ -334,7 +334,7 @@ export const zonesSchema = z.record(
 
 /** Keys of a group in addition to the fields of its VMs. */
 export const groupKeysSchema = block(() => ({
-  count: ours(z.number().int().min(0).optional(), 'Number of VMs in the group. Without `count` and `each` it has one.'),
+  count: ours(whole(0).optional(), 'Number of VMs in the group. Without `count` and `each` it has one.'),
   each: ours(
     z.array(z.union([z.string().min(1), z.number()])).optional(),
     'One VM per element. The element is the VM’s identity.',

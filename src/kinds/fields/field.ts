@@ -90,6 +90,8 @@ export function field<Schema extends z.ZodType>(schema: Schema, facts: FieldFact
   return schema;
 }
 
+const NO_OTHERS = z.never();
+
 /**
  * A block of fields that allows no others. Its rows are made when they are first needed: a command meets few of the blocks,
  * and making the rows of all of them takes as long as everything else that a short command does.
@@ -102,7 +104,7 @@ export function block<Rows extends z.core.$ZodLooseShape>(rows: () => Rows): Ret
     get shape() {
       return shape();
     },
-    catchall: z.never(),
+    catchall: NO_OTHERS,
   };
   // The constructor knows shapes only by their base type.
   return new z.ZodObject(definition) as unknown as ReturnType<typeof z.strictObject<Rows>>;
@@ -123,9 +125,21 @@ export function volumeName(): z.ZodType<string, string> {
   return z.string().regex(/^[^\s:,]+:[^\s,]+$/, 'a volume is written storage:name, for example local:iso/debian.iso');
 }
 
+/** A whole number. Its limits are checks of one schema: chained, each of them would be a schema more at every start. */
+export function whole(least: number, most?: number): z.ZodInt {
+  return z.int().check(z.gte(least), ...(most === undefined ? [] : [z.lte(most)]));
+}
+
+// Most tables have several sizes and durations, and every start makes their schemas.
+const textOrNumber = once(() => z.union([z.string(), z.number()]));
+
 /** Text with a unit → bytes. */
 export function byteSize(): z.ZodType<number, string | number> {
-  return z.union([z.string(), z.number()]).transform((value, context) => {
+  return z.pipe(textOrNumber(), bytesOf());
+}
+
+const bytesOf = once(() =>
+  z.transform((value: string | number, context) => {
     const bytes = typeof value === 'string' ? parseByteSize(value) : undefined;
     if (bytes !== undefined) return bytes;
     context.addIssue({
@@ -136,12 +150,16 @@ export function byteSize(): z.ZodType<number, string | number> {
           : `"${value}" is not a size; write for example 8GiB or 512MiB`,
     });
     return z.NEVER;
-  });
-}
+  }),
+);
 
 /** Text with a unit → milliseconds. */
 export function duration(): z.ZodType<number, string | number> {
-  return z.union([z.string(), z.number()]).transform((value, context) => {
+  return z.pipe(textOrNumber(), millisecondsOf());
+}
+
+const millisecondsOf = once(() =>
+  z.transform((value: string | number, context) => {
     const ms = typeof value === 'string' ? parseDuration(value) : undefined;
     if (ms !== undefined) return ms;
     context.addIssue({
@@ -152,5 +170,5 @@ export function duration(): z.ZodType<number, string | number> {
           : `"${value}" is not a duration; write for example 30s, 5m or 1h30m`,
     });
     return z.NEVER;
-  });
-}
+  }),
+);

@@ -1,6 +1,6 @@
 /** Disks and CD drives of a VM, by slot. */
 import { z } from 'zod';
-import { block, byteSize, type DriveBus, duration, field, volumeName, word } from '../../fields/field.ts';
+import { block, byteSize, type DriveBus, duration, field, volumeName, whole, word } from '../../fields/field.ts';
 import { hotplugDisk } from './effects.ts';
 
 const SLOT = /^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$/;
@@ -223,7 +223,7 @@ export const diskFieldsSchema = block(() => ({
     buses: ['scsi'],
     since: '8.2',
   }),
-  queues: field(z.number().int().min(2).optional(), {
+  queues: field(whole(2).optional(), {
     description: 'Queues of the disk, with the controller virtio-scsi-single.',
     wire: ['drive', 'queues'],
     effect: 'restart',

@@ -1,9 +1,9 @@
 /** Fields of high availability: whether the cluster's HA manager looks after the VM, and how. */
 import { z } from 'zod';
-import { block, field } from '../../fields/field.ts';
+import { block, field, whole } from '../../fields/field.ts';
 
 const tries = (where: string, serverDefault: string) =>
-  field(z.number().int().min(0).optional(), {
+  field(whole(0).optional(), {
     description: `How often the HA manager retries a failed start ${where}.`,
     effect: 'live',
     serverDefault,

@@ -1,24 +1,24 @@
 /** CPU, firmware, agent and start order of a VM. */
 import { z } from 'zod';
-import { block, byteSize, duration, field, volumeName, word } from '../../fields/field.ts';
+import { block, byteSize, duration, field, volumeName, whole, word } from '../../fields/field.ts';
 import { hotplug, onceThere } from './effects.ts';
 
 const ONE_MIB = 1024 ** 2;
 
 export const cpuFields = block(() => ({
-  cores: field(z.number().int().min(1).max(512).optional(), {
+  cores: field(whole(1, 512).optional(), {
     description: 'Cores per socket.',
     wire: ['cores'],
     effect: 'restart',
     serverDefault: '1',
   }),
-  sockets: field(z.number().int().min(1).max(4).optional(), {
+  sockets: field(whole(1, 4).optional(), {
     description: 'CPU sockets.',
     wire: ['sockets'],
     effect: 'restart',
     serverDefault: '1',
   }),
-  vcpus: field(z.number().int().min(1).optional(), {
+  vcpus: field(whole(1).optional(), {
     description: 'Virtual CPUs plugged in at start; the rest can be added while running.',
     wire: ['vcpus'],
     effect: hotplug('cpu'),
@@ -54,19 +54,19 @@ export const cpuFields = block(() => ({
       effect: 'restart',
     },
   ),
-  phys_bits: field(z.union([z.number().int().min(8).max(64), z.enum(['host'])]).optional(), {
+  phys_bits: field(z.union([whole(8, 64), z.enum(['host'])]).optional(), {
     description: 'Physical address bits reported to the guest; host uses those of the host.',
     wire: ['cpu', 'phys-bits'],
     words: 'number-or-text',
     effect: 'restart',
   }),
-  guest_phys_bits: field(z.number().int().min(32).max(64).optional(), {
+  guest_phys_bits: field(whole(32, 64).optional(), {
     description: 'Physical address bits that the guest can use.',
     wire: ['cpu', 'guest-phys-bits'],
     effect: 'restart',
     since: '9.1',
   }),
-  level: field(z.number().int().min(0).max(4_294_967_295).optional(), {
+  level: field(whole(0, 4_294_967_295).optional(), {
     description: 'Highest basic CPUID leaf that the guest can ask for.',
     wire: ['cpu', 'level'],
     effect: 'restart',
@@ -91,7 +91,7 @@ export const cpuFields = block(() => ({
     effect: 'live',
     serverDefault: '0',
   }),
-  units: field(z.number().int().min(1).max(10_000).optional(), {
+  units: field(whole(1, 10_000).optional(), {
     description: 'CPU weight relative to other VMs.',
     wire: ['cpuunits'],
     effect: 'live',
@@ -190,7 +190,7 @@ export const agentFields = block(() => ({
 const wholeSeconds = duration().pipe(z.number().multipleOf(1000, 'Proxmox accepts whole seconds here'));
 
 export const startupFields = block(() => ({
-  order: field(z.number().int().min(0).optional(), {
+  order: field(whole(0).optional(), {
     description: 'Position in the start order of the host; needs Sys.Modify on /.',
     wire: ['startup', 'order'],
     effect: 'live',

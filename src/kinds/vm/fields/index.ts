@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { VGA_TYPES } from '../../../pve/wire/index.ts';
-import { block, byteSize, field, singleLine, word } from '../../fields/field.ts';
+import { block, byteSize, field, singleLine, whole, word } from '../../fields/field.ts';
 import { cloudInitFields } from './cloud-init.ts';
 import { pciDeviceFields, usbDeviceFields } from './devices.ts';
 import { diskSlots } from './disks.ts';
@@ -51,7 +51,7 @@ const clone = block(() => ({
 
 export const vmFieldsSchema = block(() => ({
   name,
-  vmid: field(z.number().int().min(100).max(999_999_999).optional(), {
+  vmid: field(whole(100, 999_999_999).optional(), {
     description: 'Id of the VM; the next free one by default.',
     effect: 'creation',
   }),

@@ -1,6 +1,6 @@
 /** Fields about how a VM changes while it runs: hooks around an outage, readiness, snapshots, and the members of a group one by one. */
 import { z } from 'zod';
-import { block, duration, field } from '../../fields/field.ts';
+import { block, duration, field, whole } from '../../fields/field.ts';
 
 /** YAML reads an argument such as 30 as a number. */
 const argument = (): z.ZodType<string, string | number> =>
@@ -67,7 +67,7 @@ export function hookNamesIn(run: readonly string[]): Set<HookName> {
 
 export const readyFields = block(() => ({
   agent: field(z.boolean().optional(), { description: 'Wait until the guest agent answers.', effect: 'none' }),
-  pings: field(z.number().int().min(1).max(20).optional(), {
+  pings: field(whole(1, 20).optional(), {
     description: 'Consecutive answers that count as up.',
     effect: 'none',
   }),
@@ -84,7 +84,7 @@ export const readyFields = block(() => ({
     description: 'Timeout; rollout.timeouts.ready by default.',
     effect: 'none',
   }),
-  tcp: field(z.array(z.number().int().min(1).max(65_535)).optional(), {
+  tcp: field(z.array(whole(1, 65_535)).optional(), {
     description: 'TCP ports that must accept a connection from this machine.',
     effect: 'none',
   }),
@@ -109,7 +109,7 @@ const detailed = block(() => ({
     description: 'When a snapshot is taken.',
     effect: 'none',
   }),
-  keep: field(z.number().int().min(1).max(100).default(3), {
+  keep: field(whole(1, 100).default(3), {
     description:
       'How many of these snapshots stay. The oldest ones are deleted after the change; snapshots of other clients, and those of `proxwright snapshot create`, are never deleted.',
     effect: 'none',
@@ -134,10 +134,7 @@ export const snapshotFields = z
 export const updateFields = block(() => ({
   max_unavailable: field(
     z
-      .union([
-        z.number().int().min(1),
-        z.string().regex(/^([1-9]\d?|100)%$/, 'it is a number from 1, or a percentage such as 25%'),
-      ])
+      .union([whole(1), z.string().regex(/^([1-9]\d?|100)%$/, 'it is a number from 1, or a percentage such as 25%')])
       .optional(),
     {
       description:

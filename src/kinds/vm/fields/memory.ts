@@ -1,6 +1,6 @@
 /** Where the memory of a VM is, how it is laid out and protected, and directories of the host shared through it. */
 import { z } from 'zod';
-import { block, byteSize, field, word } from '../../fields/field.ts';
+import { block, byteSize, field, whole, word } from '../../fields/field.ts';
 
 const ONE_MIB = 1024 ** 2;
 
@@ -121,7 +121,7 @@ const intelTdx = block(() => ({
     rootOnly: true,
     serverDefault: 'true',
   }),
-  vsock_cid: field(z.number().int().min(2).optional(), {
+  vsock_cid: field(whole(2).optional(), {
     description: 'Context id of that service.',
     wire: ['intel-tdx', 'vsock-cid'],
     effect: 'restart',
@@ -129,7 +129,7 @@ const intelTdx = block(() => ({
     rootOnly: true,
     serverDefault: '2',
   }),
-  vsock_port: field(z.number().int().min(0).optional(), {
+  vsock_port: field(whole(0).optional(), {
     description: 'Port of that service.',
     wire: ['intel-tdx', 'vsock-port'],
     effect: 'restart',

@@ -1,7 +1,7 @@
 /** Network cards of a VM, by slot, with the addresses cloud-init gives them. */
 import { z } from 'zod';
 import { NIC_MODELS } from '../../../pve/wire/index.ts';
-import { block, field, word } from '../../fields/field.ts';
+import { block, field, whole, word } from '../../fields/field.ts';
 import { hotplug } from './effects.ts';
 
 const SLOT = /^net([0-9]|[12][0-9]|3[01])$/;
@@ -63,13 +63,13 @@ export const nicFieldsSchema = block(() => ({
     },
   ),
   bridge: field(word().optional(), { description: 'Bridge or VNet.', wire: ['net', 'bridge'], effect: 'live' }),
-  vlan: field(z.union([z.literal(false), z.number().int().min(1).max(4094)]).optional(), {
+  vlan: field(z.union([z.literal(false), whole(1, 4094)]).optional(), {
     description: 'VLAN tag; false for none.',
     wire: ['net', 'tag'],
     words: 'number-or-false',
     effect: 'live',
   }),
-  trunks: field(z.array(z.number().int().min(1).max(4094)).optional(), {
+  trunks: field(z.array(whole(1, 4094)).optional(), {
     description: 'VLANs that the port passes through.',
     wire: ['net', 'trunks'],
     words: 'number-list',
@@ -87,12 +87,12 @@ export const nicFieldsSchema = block(() => ({
     words: 'limit',
     effect: 'live',
   }),
-  mtu: field(z.number().int().min(1).max(65_520).optional(), {
+  mtu: field(whole(1, 65_520).optional(), {
     description: 'MTU; 1 uses the MTU of the bridge.',
     wire: ['net', 'mtu'],
     effect: hotplug('network'),
   }),
-  queues: field(z.number().int().min(0).max(64).optional(), {
+  queues: field(whole(0, 64).optional(), {
     description: 'Queues of a virtio card.',
     wire: ['net', 'queues'],
     effect: hotplug('network'),

@@ -1,6 +1,6 @@
 /** The virtual board: options of the machine type, its identification, its clock, and devices that few VMs need. */
 import { z } from 'zod';
-import { block, duration, field, singleLine, volumeName } from '../../fields/field.ts';
+import { block, duration, field, singleLine, volumeName, whole } from '../../fields/field.ts';
 
 const switched = () => z.boolean().optional();
 
@@ -13,7 +13,7 @@ const machineOptions = block(() => ({
     effect: 'restart',
     since: '8.2',
   }),
-  address_bits: field(z.number().int().min(32).max(64).optional(), {
+  address_bits: field(whole(32, 64).optional(), {
     description: 'Address width of the virtual IOMMU, in bits; intel has 39 and 48.',
     wire: ['machine', 'aw-bits'],
     effect: 'restart',
@@ -107,7 +107,7 @@ const migration = block(() => ({
     effect: 'live',
     serverDefault: '100ms',
   }),
-  speed_mbps: field(z.number().int().min(0).optional(), {
+  speed_mbps: field(whole(0).optional(), {
     description: 'Speed limit in MB/s; 0 for none.',
     wire: ['migrate_speed'],
     effect: 'live',
@@ -177,7 +177,7 @@ export const platformFields = {
     effect: 'restart',
   }),
   rng_limit: block(() => ({
-    max_bytes: field(z.number().int().min(0).optional(), {
+    max_bytes: field(whole(0).optional(), {
       description: 'Random bytes that the guest gets in each period; 0 for no limit.',
       wire: ['rng0', 'max_bytes'],
       effect: 'restart',
