@@ -51,6 +51,11 @@ describe('a status', () => {
     expect(codes(bare(status, 'Something'))).toEqual(expected);
   });
 
+  it('of a broken connection to the API daemon is repeated for a read only', () => {
+    expect(codes(bare(596, 'Broken pipe'))).toEqual(['UNREACHABLE', 'OUTCOME_UNKNOWN']);
+    expect(codes(bare(596, 'Connection timed out'))).toEqual(['REQUEST_TIMEOUT', 'OUTCOME_UNKNOWN']);
+  });
+
   it('of a disk that vanished passes by itself for a read only', () => {
     const words = "qemu-img: Could not open '/var/lib/vz/images/1/vm-1-disk-0.raw': No such file or directory";
     const outcomes = [QUESTION, CHANGE].map((context) => errorFromResponse(context, refused(500, words)).outcome);

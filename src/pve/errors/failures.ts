@@ -10,7 +10,7 @@ import { redact, type Secret } from '../../base/secret.ts';
 import { nodeCommand } from '../../base/text/node-command.ts';
 import type { TransportFailure, WireResponse } from '../../base/transport.ts';
 import { PRINT_FINGERPRINT } from '../http/endpoint.ts';
-import { findPhrase, type Phrase } from './phrases.ts';
+import { findPhrase, isBrokenConnection, type Phrase } from './phrases.ts';
 
 /** What is known about a request before its response. */
 export interface RequestContext {
@@ -89,7 +89,9 @@ function errorFromStatus(context: RequestContext, status: number, words: ServerW
   // 502 to 504 come from a proxy in front of Proxmox. As with 596, the outcome is not known.
   if ((status > 595 && status < 600) || (status >= 502 && status <= 504)) {
     if (!context.changes) {
-      return new ProxwrightError({ ...init, code: status === 596 ? 'REQUEST_TIMEOUT' : 'UNREACHABLE', hint: SLOW });
+      // A worker of the API daemon that ends breaks the connection at once, and the next one answers.
+      const isTimeout = status === 596 && !isBrokenConnection(words.message);
+      return new ProxwrightError({ ...init, code: isTimeout ? 'REQUEST_TIMEOUT' : 'UNREACHABLE', hint: SLOW });
     }
     const detail = `${init.detail}\n${MAY_BE_RUNNING}`;
     return new ProxwrightError({ ...init, code: 'OUTCOME_UNKNOWN', detail, hint: LOOK_FIRST });

@@ -374,6 +374,11 @@ export function findPhrase(text: string): Phrase | undefined {
   return PHRASES.find((phrase) => phrase.pattern.test(trimmed));
 }
 
+/** Of the proxy, about its connection to the API daemon or to another node [source pve-http-server AnyEvent.pm proxy_request]. */
+export function isBrokenConnection(text: string): boolean {
+  return /^broken pipe\b/i.test(text.trim());
+}
+
 export function findPhraseInLog(lines: readonly string[]): Phrase | undefined {
   return PHRASES.find((phrase) => phrase.inLog && lines.some((line) => phrase.pattern.test(line.trim())));
 }
