@@ -108,11 +108,11 @@ export type DestroyedBy = 'destroy' | 'apply' | 'replace';
 
 /** Destroys what the refused command would have destroyed of this VM, and nothing of others. */
 function givingUp({ address, vm }: Keeping, name: string, by: DestroyedBy): HintPart {
-  const data = ['--destroy-data', name];
-  if (by === 'replace') return command('apply', '--replace', address, ...data);
+  const destroysData = ['--destroy-data', name];
+  if (by === 'replace') return command('apply', '--replace', address, ...destroysData);
   const only = kindOf(address) === 'vm' ? ['--only', address] : [];
   const left = by === 'apply' && !vm ? ['--allow-delete'] : [];
-  return command(by, ...only, ...left, ...data);
+  return command(by, ...only, ...left, ...destroysData);
 }
 
 /** Why a plan that destroys these volumes is refused; undefined where there are none. */
