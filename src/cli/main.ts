@@ -16,13 +16,28 @@ function newTerminal(options: { readonly json?: boolean; readonly level?: Return
   return createTerminal({ stdout: process.stdout, stderr: process.stderr, clock: systemClock, secrets, ...options });
 }
 
+/** Once everything written is taken: the slow reader of a pipe would lose the rest. */
 function exit(code: ExitCode): void {
   // Timers that a command leaves behind, those of a simulated cluster for instance, must not keep the process alive.
-  process.exit(code);
+  const now = () => process.exit(code);
+  const busy = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
+  if (busy.length === 0) now();
+  // A reader that takes nothing holds the command, but not against Ctrl-C.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, now);
+  let left = busy.length;
+  for (const stream of busy) {
+    stream.write('', () => {
+      left -= 1;
+      if (left === 0) now();
+    });
+  }
 }
 
 function fail(error: unknown): void {
-  if (error instanceof AlreadyShown) exit(error.exitCode);
+  if (error instanceof AlreadyShown) {
+    exit(error.exitCode);
+    return;
+  }
   terminal.diagnostic(toDiagnostic(error));
   exit(isCanceled(error) ? EXIT_CANCELED : 1);
 }
@@ -86,7 +101,7 @@ function stopRequested(): Promise<void> {
     const onSignal = (signal: NodeJS.Signals) => {
       const at = systemClock.ticks();
       const isEcho = first?.signal === signal && at - first.at < ECHO_MS;
-      if (first && !isEcho) exit(EXIT_CANCELED);
+      if (first && !isEcho) process.exit(EXIT_CANCELED);
       first ??= { signal, at };
       resolve();
     };
