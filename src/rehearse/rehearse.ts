@@ -133,7 +133,7 @@ export async function rehearse(input: RehearseInput): Promise<Rehearsal> {
     assumptions: [...new Set(middle.assumptions)],
     requests: middle.stage.requests,
     world: middle.world,
-    stage: middle.begin,
+    stage: steady(middle.begin),
   };
 }
 
@@ -189,6 +189,13 @@ async function closest(take: Take, first: Tried, correct: (tried: Tried) => Corr
     if (!next || round === CORRECTIONS) return best.tried;
     tried = { durations: next, middle: await take(next, 'value') };
   }
+}
+
+/** The latency differs a little each time it is measured; rounded, the point or seed of a failure repeats it. */
+function steady(begin: StageInput): StageInput {
+  const { latencyMs } = begin.pace;
+  const rounded = latencyMs < 1 ? 0 : 2 ** Math.round(Math.log2(latencyMs));
+  return { ...begin, pace: { ...begin.pace, latencyMs: rounded } };
 }
 
 /** How long tasks of each type took in a copy. */

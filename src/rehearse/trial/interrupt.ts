@@ -6,6 +6,7 @@
 import { formatDiagnostic } from '../../base/diagnostics.ts';
 import { seededRandom } from '../../base/random.ts';
 import { isEmpty } from '../../kinds/change.ts';
+import { findOwnership } from '../../kinds/vm/ownership.ts';
 import { type FaultPlan, seededFaults, type World } from '../../simulator/index.ts';
 import { differences, orphans, pictureOfVms } from './picture.ts';
 import { Stage, type StageInput, type TrialEnd } from './stage.ts';
@@ -133,6 +134,7 @@ async function complaintsOf(stage: Stage, calm: Calm | undefined): Promise<strin
         .map((volume) => `left behind: ${volume}`),
     );
   }
+  found.push(...(await strayVms(stage)));
   if ((await stage.store.holder()) !== undefined) found.push('the lock of the state is left');
   return found;
 }
@@ -142,6 +144,18 @@ async function ownPicture(stage: Stage): Promise<string[]> {
   const { vms } = await stage.state();
   const ids = new Set(Object.values(vms).map(({ vmid }) => vmid));
   return pictureOfVms(stage.world, vmsWith(stage.world, ids));
+}
+
+/** New VMs of the stack, by the line in their notes, and that its state does not know. */
+async function strayVms(stage: Stage): Promise<string[]> {
+  const { stack, world: before } = stage.input;
+  const { vms } = await stage.state();
+  const known = new Set([...before.vms.keys(), ...Object.values(vms).map(({ vmid }) => vmid)]);
+  return [...stage.world.vms.values()].flatMap(({ vmid, config }) => {
+    const owner = findOwnership(config.current.get('description') ?? '');
+    const isStray = owner?.stack === stack.name && owner.vmid === vmid && !known.has(vmid);
+    return isStray ? [`left behind: VM ${vmid} of ${owner.address}`] : [];
+  });
 }
 
 function vmsWith(world: World, ids: ReadonlySet<number>) {

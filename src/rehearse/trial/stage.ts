@@ -91,6 +91,10 @@ export class Stage {
     return this.simulator.world;
   }
 
+  get input(): StageInput {
+    return this.#input;
+  }
+
   state(): Promise<StackState> {
     return readState(this.store, this.#input.stack.name);
   }
