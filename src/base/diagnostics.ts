@@ -2,7 +2,7 @@
  * The shape of every problem and warning in the terminal, in JSON and in the plugin protocol. Each front end renders it
  * in its own way; `formatDiagnostic` is the plain-text form that they share.
  */
-import type { Hint } from './hint.ts';
+import { type Hint, type HintLanguage, hintIn, OWN_LANGUAGE } from './hint.ts';
 
 export type Severity = 'error' | 'warning';
 
@@ -63,12 +63,17 @@ export function formatWhere(where: Where): string {
 }
 
 export function formatDiagnostic(diagnostic: Diagnostic): string {
+  return diagnosticIn(OWN_LANGUAGE, diagnostic);
+}
+
+/** With its hint in the language of a front end. */
+export function diagnosticIn(language: HintLanguage, diagnostic: Diagnostic): string {
   const place = diagnostic.where && formatWhere(diagnostic.where);
   const lines = [
     `${diagnostic.severity}: ${diagnostic.summary} [${diagnostic.code}]`,
     place && `  at ${place}`,
     ...indented(diagnostic.detail),
-    ...indented(diagnostic.hint?.text ?? ''),
+    ...indented(diagnostic.hint ? hintIn(language, diagnostic.hint) : ''),
   ];
   return lines.filter(Boolean).join('\n');
 }

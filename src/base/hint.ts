@@ -78,6 +78,16 @@ export const OWN_LANGUAGE: HintLanguage = {
   command: ({ command, args }) => ['proxwright', command, ...args.map(shellWord)].join(' '),
 };
 
+/** Commands that read no stack file. */
+const WITHOUT_STACK: ReadonlySet<Command['command']> = new Set(['adopt', 'init', 'sim']);
+
+/** The command line of a user who selects the stack with `options`: commands repeat them, so that they work as printed. */
+export function ownLanguage(options: readonly string[]): HintLanguage {
+  const command = (ours: Command) =>
+    OWN_LANGUAGE.command(WITHOUT_STACK.has(ours.command) ? ours : { ...ours, args: [...options, ...ours.args] });
+  return { ...OWN_LANGUAGE, command };
+}
+
 export type HintPart = { readonly setting: Setting } | { readonly command: Command };
 type Piece = string | HintPart;
 

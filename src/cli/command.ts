@@ -55,6 +55,24 @@ export interface StackOptions extends GlobalOptions {
   readonly lockTimeout?: string;
 }
 
+/** The options that say which stack, with which values, as they can be typed again. */
+export function stackWords({ file, var: variables, varFile }: StackOptions): string[] {
+  return [
+    ...(file === undefined ? [] : ['--file', file]),
+    ...several('--var-file', varFile),
+    // Any value may be a secret.
+    ...several(
+      '--var',
+      variables?.map((setting) => `${setting.split('=')[0]}=…`),
+    ),
+  ];
+}
+
+/** An option with each of its values. */
+export function several(name: string, values: readonly string[] = []): string[] {
+  return values.flatMap((value) => [name, value]);
+}
+
 /** What the process provides. Commands reach the terminal, the clock and the environment only through this. */
 export interface CommandDeps {
   readonly terminal: Terminal;

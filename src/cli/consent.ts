@@ -1,5 +1,6 @@
 /** The user's consent: a question at a terminal, or --yes. */
 import { canceled, type ErrorInit, ProxwrightError } from '../base/errors.ts';
+import { advice, command } from '../base/hint.ts';
 import type { CommandDeps } from './command.ts';
 
 export const isYes = (answer: string | undefined) => /^\s*(y|yes)\s*$/i.test(answer ?? '');
@@ -17,12 +18,12 @@ export async function requireConsent(
 }
 
 export function needsYes(
-  command: string,
-  hint: ErrorInit['hint'] = `Check the plan first: proxwright plan. Then: proxwright ${command} --yes`,
+  typed: string,
+  hint: ErrorInit['hint'] = advice`Check the plan first: ${command('plan')}. Then: proxwright ${typed} --yes`,
 ): ProxwrightError {
   return new ProxwrightError({
     code: 'BAD_VALUE',
-    where: { file: `proxwright ${command}` },
+    where: { file: `proxwright ${typed}` },
     detail: 'There is no terminal to ask on, and --yes was not given. Nothing was changed.',
     hint,
   });

@@ -2,17 +2,18 @@
 import { CommanderError } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { isCanceled, toDiagnostic } from '../base/errors.ts';
+import { ownLanguage } from '../base/hint.ts';
 import { systemRandom } from '../base/random.ts';
 import { KnownSecrets } from '../base/secret.ts';
 import { visibleText } from '../base/text/safe-text.ts';
-import { AlreadyShown, EXIT_CANCELED, type ExitCode } from './command.ts';
+import { AlreadyShown, EXIT_CANCELED, type ExitCode, stackWords } from './command.ts';
 import { createProgram, type RunCommand } from './program.ts';
-import { chooseLogLevel, createTerminal, type Terminal } from './terminal.ts';
+import { chooseLogLevel, createTerminal, type Terminal, type TerminalOptions } from './terminal.ts';
 
 const secrets = new KnownSecrets();
 let terminal: Terminal = newTerminal();
 
-function newTerminal(options: { readonly json?: boolean; readonly level?: ReturnType<typeof chooseLogLevel> } = {}) {
+function newTerminal(options: Pick<TerminalOptions, 'json' | 'level' | 'language'> = {}) {
   return createTerminal({ stdout: process.stdout, stderr: process.stderr, clock: systemClock, secrets, ...options });
 }
 
@@ -44,9 +45,10 @@ function fail(error: unknown): void {
 
 const run: RunCommand = async (options, command, commandLine) => {
   const json = options.json === true;
-  terminal = newTerminal({ json });
+  const language = ownLanguage(stackWords(options));
+  terminal = newTerminal({ json, language });
   const level = chooseLogLevel(options.logLevel, process.env);
-  terminal = newTerminal({ json, level });
+  terminal = newTerminal({ json, level, language });
   const code = await command({
     terminal,
     level,

@@ -5,8 +5,9 @@
  */
 import { styleText } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import { type Diagnostic, formatDiagnostic } from '../base/diagnostics.ts';
+import { type Diagnostic, diagnosticIn } from '../base/diagnostics.ts';
 import { ProxwrightError } from '../base/errors.ts';
+import { type Command, type HintLanguage, OWN_LANGUAGE } from '../base/hint.ts';
 import { isLogLevel, LOG_LEVELS, type Logger, type LogLevel } from '../base/log.ts';
 import type { KnownSecrets } from '../base/secret.ts';
 import { safeJson, visibleText } from '../base/text/safe-text.ts';
@@ -24,6 +25,8 @@ export interface Terminal extends Logger {
   data(value: unknown, indent?: number): void;
   success(message: string): void;
   diagnostic(diagnostic: Diagnostic): void;
+  /** How commands are written, so that they work for this stack as they are printed. */
+  readonly language: HintLanguage;
 }
 
 export interface TerminalOptions {
@@ -34,6 +37,7 @@ export interface TerminalOptions {
   readonly secrets: KnownSecrets;
   readonly level?: LogLevel;
   readonly json?: boolean;
+  readonly language?: HintLanguage;
 }
 
 const LABELS = {
@@ -47,7 +51,7 @@ const LABELS = {
 const LABEL_WIDTH = 7;
 
 export function createTerminal(options: TerminalOptions): Terminal {
-  const { stdout, stderr, clock, secrets, level: threshold = 'info', json = false } = options;
+  const { stdout, stderr, clock, secrets, level: threshold = 'info', json = false, language = OWN_LANGUAGE } = options;
   const limit = LOG_LEVELS.indexOf(threshold);
   const isColoured = stderr.isTTY === true && stderr.hasColors?.() !== false;
   const paint = (colour: 'red' | 'yellow' | 'cyan' | 'green' | 'gray', text: string) =>
@@ -68,6 +72,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     stderr.write(`${paint(colour, text.padEnd(LABEL_WIDTH))} ${lines}\n`);
   };
   return {
+    language,
     log: print,
     success: (message) => print('success', message),
     result: (line) => {
@@ -78,11 +83,16 @@ export function createTerminal(options: TerminalOptions): Terminal {
     },
     diagnostic: (diagnostic) => {
       if (json) return printObject({ level: diagnostic.severity === 'error' ? 'error' : 'warn', diagnostic });
-      const [head = '', ...rest] = clean(formatDiagnostic(diagnostic)).split('\n');
+      const [head = '', ...rest] = clean(diagnosticIn(language, diagnostic)).split('\n');
       const colour = diagnostic.severity === 'error' ? 'red' : 'yellow';
       stderr.write(`${[paint(colour, head), ...rest].join('\n')}\n`);
     },
   };
+}
+
+/** A command in a message, as it can be typed for the stack of this command line. */
+export function toType({ language }: Pick<Terminal, 'language'>, name: Command['command'], ...args: string[]): string {
+  return language.command({ command: name, args });
 }
 
 /** The level from the option, or else from the environment. */

@@ -2,6 +2,7 @@
 import { get } from 'node:http';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { OWN_LANGUAGE } from '../../src/base/hint.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { runDemo } from '../../src/cli/commands/demo/demo.ts';
 import { testDeps } from '../../src/cli/testing/deps.ts';
@@ -43,6 +44,7 @@ it('starts when the link is opened, shows the run, and ends with Ctrl-C', async 
     data: () => {},
     success: () => {},
     diagnostic: () => {},
+    language: OWN_LANGUAGE,
   };
   const { deps } = testDeps({ clock: systemClock, terminal, stopRequested: () => stopped });
   const ended = runDemo({ speed: '100', ui: true }, deps);

@@ -5,6 +5,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { OWN_LANGUAGE } from '../../src/base/hint.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { systemRandom } from '../../src/base/random.ts';
 import { groupedBy } from '../../src/base/values/groups.ts';
@@ -46,7 +47,14 @@ async function serve(bench: Bench): Promise<Served> {
   });
   let ended: Promise<unknown> = Promise.resolve();
   const link = await new Promise<string>((resolve, reject) => {
-    const terminal = { ...silentLogger, result: resolve, data: () => {}, success: () => {}, diagnostic: () => {} };
+    const terminal = {
+      ...silentLogger,
+      result: resolve,
+      data: () => {},
+      success: () => {},
+      diagnostic: () => {},
+      language: OWN_LANGUAGE,
+    };
     ended = bench.run((deps) => runUi({ port: '0' }, { ...deps, terminal, stopRequested: () => stopped }));
     ended.catch(reject);
   });

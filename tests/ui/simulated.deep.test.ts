@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { OWN_LANGUAGE } from '../../src/base/hint.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { runSim, type SimOptions } from '../../src/cli/commands/sim.ts';
 import { testDeps } from '../../src/cli/testing/deps.ts';
@@ -32,7 +33,15 @@ async function simulate(options: Partial<SimOptions> = {}): Promise<Simulated> {
       if (found !== undefined) resolve(found);
     };
     const result = (text: string) => printed.push(text);
-    const terminal = { ...silentLogger, log, result, data: () => {}, success: () => {}, diagnostic: () => {} };
+    const terminal = {
+      ...silentLogger,
+      log,
+      result,
+      data: () => {},
+      success: () => {},
+      diagnostic: () => {},
+      language: OWN_LANGUAGE,
+    };
     const stdout = { write: (text: string) => printed.push(text) };
     const { deps } = testDeps({ clock: systemClock, terminal, stdout, stopRequested: () => stopped });
     const given = { listen: '127.0.0.1:0', world: 'default', seed: '1', speed: '50', ui: true, ...options };

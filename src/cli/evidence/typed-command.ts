@@ -1,6 +1,6 @@
 /** A command as it can be typed again: its options in a fixed order, without the values of variables. */
 import { shellWord } from '../../base/text/shell.ts';
-import type { StackOptions } from '../command.ts';
+import { several, stackWords } from '../command.ts';
 import type { PlanningOptions } from '../commands/change/plan.ts';
 
 export interface TypedOptions extends PlanningOptions {
@@ -56,23 +56,6 @@ export function resumingWords(options: ResumedOptions, again: readonly string[] 
     ...several('--description', description === undefined ? [] : [description]),
     ...off('--no-start', options.start),
   ];
-}
-
-/** The options that say which stack, with which values. */
-export function stackWords({ file, var: variables, varFile }: StackOptions): string[] {
-  return [
-    ...(file === undefined ? [] : ['--file', file]),
-    ...several('--var-file', varFile),
-    // Any value may be a secret.
-    ...several(
-      '--var',
-      variables?.map((setting) => `${setting.split('=')[0]}=…`),
-    ),
-  ];
-}
-
-function several(name: string, values: readonly string[] = []): string[] {
-  return values.flatMap((value) => [name, value]);
 }
 
 function on(name: string, value: boolean | undefined): string[] {

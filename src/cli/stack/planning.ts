@@ -20,6 +20,7 @@ import type { Pve } from '../../pve/index.ts';
 import type { ResolvedStack } from '../../spec/index.ts';
 import { readRecorded } from '../../state/recorded.ts';
 import { AlreadyShown, type CommandDeps, type StackOptions } from '../command.ts';
+import { toType } from '../terminal.ts';
 import { showProblems } from '../views/view.ts';
 import { connect } from './connect.ts';
 import { withLocalNeeds } from './local-needs.ts';
@@ -88,7 +89,10 @@ export async function tryPlan(
     ? await withLocalNeeds(planned, opened, deps)
     : { ...planned, problems: await explainUnseen({ pve, stack, problems: planned.problems }) };
   if (openRuns.length > 0) {
-    deps.terminal.log('warn', 'An earlier run is unfinished or still running. To resume it: proxwright apply');
+    deps.terminal.log(
+      'warn',
+      `An earlier run is unfinished or still running. To resume it: ${toType(deps.terminal, 'apply')}`,
+    );
   }
   return { result, unsettled, state, observed, secrets };
 }

@@ -1,4 +1,5 @@
 /** Deps that write to memory. */
+import { OWN_LANGUAGE } from '../../base/hint.ts';
 import { silentLogger } from '../../base/log.ts';
 import { systemRandom } from '../../base/random.ts';
 import { KnownSecrets } from '../../base/secret.ts';
@@ -26,6 +27,7 @@ export function testDeps(part: Partial<CommandDeps> = {}): TestDeps {
       data: () => {},
       success: () => {},
       diagnostic: () => {},
+      language: OWN_LANGUAGE,
     },
     level: 'info',
     json: false,

@@ -219,7 +219,11 @@ export function quiet(deps: CommandDeps, problems: Diagnostic[]): CommandDeps {
   const diagnostic = (problem: Diagnostic) => {
     if (problem.severity === 'error') problems.push(problem);
   };
-  return { ...deps, terminal: { log: nothing, result: nothing, data: nothing, success: nothing, diagnostic } };
+  const { language } = deps.terminal;
+  return {
+    ...deps,
+    terminal: { log: nothing, result: nothing, data: nothing, success: nothing, diagnostic, language },
+  };
 }
 
 async function answered<Value>(problems: Diagnostic[], work: () => Promise<Value>): Promise<Answer<Value>> {

@@ -127,7 +127,7 @@ class DemoText implements DemoView {
     if (stderr.isTTY !== true) return lineView(timeline, this.#screen.terminal);
     // The animation runs in real time.
     const area = createLiveArea(stderr, secrets);
-    const terminal = terminalAbove(this.#deps, area);
+    const terminal = terminalAbove({ ...this.#deps, terminal: this.#screen.terminal }, area);
     return liveView({ timeline, terminal, area, paint: paintFor(stderr), clock, frames });
   }
 

@@ -1,7 +1,6 @@
 /** What the `state` commands show: the recorded VMs and images, backups, and how they compare with the cluster. */
 
 import type { Diagnostic } from '../../base/diagnostics.ts';
-import { commandText } from '../../base/hint.ts';
 import { counted } from '../../base/values/units.ts';
 import type { Differing } from '../../engine/evidence/record.ts';
 import type { Plan } from '../../kinds/change.ts';
@@ -10,7 +9,7 @@ import type { FileRecord } from '../../kinds/image/record.ts';
 import type { StackState } from '../../kinds/recorded.ts';
 import type { VmRecord } from '../../kinds/vm/record.ts';
 import type { LockHolder } from '../../state/store.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Terminal, toType } from '../terminal.ts';
 import { printValue, renderPlan } from './plan/plan.ts';
 import type { Paint } from './text/paint.ts';
 import { renderTable } from './text/table.ts';
@@ -67,7 +66,7 @@ export function stateView(deps: ViewDeps): StateView {
         if (Object.keys(state.vms).length + Object.keys(state.files).length > 0) return print(renderList(state, paint));
         terminal.log(
           'info',
-          'The state is empty. To create the stack: proxwright apply. To rebuild a lost state: proxwright state recover',
+          `The state is empty. To create the stack: ${toType(terminal, 'apply')}. To rebuild a lost state: ${toType(terminal, 'state recover')}`,
         );
       },
       vm: (address, vm) => print(renderVm(address, vm, paint)),
@@ -80,7 +79,7 @@ export function stateView(deps: ViewDeps): StateView {
       backups: (entries) => {
         if (entries.length === 0) return terminal.log('info', 'There is no backup yet.');
         print(renderBackups(entries, paint));
-        terminal.log('info', 'To restore one: proxwright state restore NAME');
+        terminal.log('info', `To restore one: ${toType(terminal, 'state restore', 'NAME')}`);
       },
       standings: (standings) => print(renderStandings(standings, paint)),
       restored: (_name, serial) => tell.restored(serial),
@@ -143,7 +142,7 @@ function messages(terminal: Terminal) {
     moved: (to: string, { vmid, name }: Pick<VmRecord, 'vmid' | 'name'>) =>
       terminal.success(`VM ${vmid} (${name}) is now ${to}. The next apply updates its ownership line.`),
     forgotten: (address: string, vmid: number, released: boolean | undefined) =>
-      terminal.success(`${address} is no longer in the state. ${ownership(address, vmid, released)}`),
+      terminal.success(`${address} is no longer in the state. ${ownership(address, vmid, released, terminal)}`),
     unlocked: (holder: LockHolder | undefined) => {
       if (!holder) return terminal.success('There is no lock.');
       const { life, hasExpired } = holder;
@@ -152,13 +151,13 @@ function messages(terminal: Terminal) {
         : life === 'dead'
           ? 'Removed a stale lock: its run is dead'
           : 'Removed the lock';
-      terminal.success(`${removed}. To resume that run: proxwright apply`);
+      terminal.success(`${removed}. To resume that run: ${toType(terminal, 'apply')}`);
     },
     backedUp: (backup: { readonly backup: string } | { readonly file: string }, state: StackState) => {
       const facts = `(serial ${state.serial}, ${countVms(state)})`;
       terminal.success(
         'file' in backup
-          ? `Backed up to ${backup.file} ${facts}. To restore it: ${commandText('state restore', backup.file)}`
+          ? `Backed up to ${backup.file} ${facts}. To restore it: ${toType(terminal, 'state restore', backup.file)}`
           : `Backed up as "${backup.backup}" ${facts}.`,
       );
     },
@@ -173,7 +172,10 @@ function messages(terminal: Terminal) {
       if (!plan) return terminal.log('warn', 'No plan can be made from this state yet; see above.');
       if (open === 0) return terminal.success('No drift: the cluster, the file and the restored state agree.');
       const differ = counted(open, 'VM differs', 'VMs differ');
-      terminal.log('warn', `${differ} from the restored state; nothing was changed. To correct this: proxwright apply`);
+      terminal.log(
+        'warn',
+        `${differ} from the restored state; nothing was changed. To correct this: ${toType(terminal, 'apply')}`,
+      );
     },
     recovery: ({ notFound, remarks }: Recovery) => {
       for (const remark of remarks) terminal.log('warn', remark);
@@ -185,12 +187,12 @@ function messages(terminal: Terminal) {
 }
 
 /** The ownership line in the notes outlives the state, and a plan that would create the VM again stops at it. */
-function ownership(address: string, vmid: number, released: boolean | undefined): string {
+function ownership(address: string, vmid: number, released: boolean | undefined, terminal: Terminal): string {
   if (released === true) return `VM ${vmid} no longer has an ownership line.`;
   if (released === false) return `No VM ${vmid} of this stack exists, so there was no ownership line to remove.`;
   return (
     `If VM ${vmid} is still the one that was recorded, it keeps the ownership line in its notes: to adopt it again, run ` +
-    `${commandText('import', address, vmid)}; to release it, delete the line that begins with "proxwright:". ` +
+    `${toType(terminal, 'import', address, String(vmid))}; to release it, delete the line that begins with "proxwright:". ` +
     `If another VM has the ID ${vmid} now, there is nothing left to do.`
   );
 }

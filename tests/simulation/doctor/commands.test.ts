@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.ts';
 import { formatDiagnostic } from '../../../src/base/diagnostics.ts';
 import { ProxwrightError } from '../../../src/base/errors.ts';
+import { OWN_LANGUAGE } from '../../../src/base/hint.ts';
 import type { ExitCode } from '../../../src/cli/command.ts';
 import { AlreadyShown } from '../../../src/cli/command.ts';
 import { runApply } from '../../../src/cli/commands/change/apply.ts';
@@ -78,6 +79,7 @@ async function run(
       result: (line) => lines.push(line),
       data: (value, indent) => lines.push(JSON.stringify(value, undefined, indent)),
       diagnostic: (diagnostic) => problems.push(formatDiagnostic(diagnostic)),
+      language: OWN_LANGUAGE,
     },
   });
   const code = await command(deps).catch((error: unknown): ExitCode => {

@@ -1,6 +1,7 @@
 /** `proxwright destroy`: destroys what this stack owns and nothing else; asks for the stack's name first. */
 import { kindOf } from '../../../base/address.ts';
 import { canceled } from '../../../base/errors.ts';
+import { advice, command } from '../../../base/hint.ts';
 import { counted } from '../../../base/values/units.ts';
 import type { StackState } from '../../../kinds/recorded.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../../command.ts';
@@ -24,7 +25,7 @@ export interface DestroyOptions extends StackOptions {
 export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps): Promise<ExitCode> {
   if (options.stop && options.refuseRunning) throw contradiction();
   if (!options.yes && !outerDeps.canAsk)
-    throw needsYes('destroy', 'To destroy without a question: proxwright destroy --yes');
+    throw needsYes('destroy', advice`To destroy without a question: ${command('destroy', '--yes')}`);
   const opened = await openStack(options, outerDeps);
   const running = options.stop ? 'stop' : options.refuseRunning ? 'refuse' : 'shutdown';
   return withStackRun(opened, outerDeps, 'destroy', async (run) => {
@@ -55,7 +56,8 @@ export async function runDestroy(options: DestroyOptions, outerDeps: CommandDeps
     // The result names VMs that the state no longer contains afterwards.
     const before = session.state;
     const conclusion = conclusionOf('destroy', await run.execute(plan), opened, before, plan);
-    view.concluded({ ...conclusion, resume: ['destroy', ...resumingWords(options)] });
+    const resume = ['destroy', ...resumingWords(options)];
+    view.concluded({ ...conclusion, resume, stopsHard: options.stop === true });
     return conclusion.code;
   });
 }

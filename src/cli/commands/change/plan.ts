@@ -1,10 +1,10 @@
 /** `proxwright plan`: what apply would change, and why. It changes nothing and takes no lock. */
-import { commandText } from '../../../base/hint.ts';
 import type { HookChoice, Plan } from '../../../kinds/change.ts';
 import { badOption, type CommandDeps, type ExitCode, type StackOptions } from '../../command.ts';
 import { PLAN_FORMATS } from '../../options.ts';
 import { writePlan } from '../../stack/plan-file.ts';
 import { hasChanges, openAndPlan } from '../../stack/planning.ts';
+import { toType } from '../../terminal.ts';
 import { COMMENT_LIMIT, planMarkdown, SMALLEST_COMMENT } from '../../views/plan/markdown.ts';
 import { planView } from '../../views/plan/plan.ts';
 
@@ -38,7 +38,10 @@ export async function runPlan(options: PlanCommandOptions, deps: CommandDeps): P
   if (options.out !== undefined) await writePlan(options.out, plan, deps);
   show(plan);
   if (options.out !== undefined) {
-    deps.terminal.log('info', `Wrote the plan to ${options.out}. To apply it: ${commandText('apply', options.out)}`);
+    deps.terminal.log(
+      'info',
+      `Wrote the plan to ${options.out}. To apply it: ${toType(deps.terminal, 'apply', options.out)}`,
+    );
   }
   return options.exitCode && hasChanges(plan) ? 2 : 0;
 }

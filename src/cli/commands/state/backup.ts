@@ -18,6 +18,7 @@ import { connect } from '../../stack/connect.ts';
 import { type OpenedStack, openStack } from '../../stack/open.ts';
 import { tryPlan } from '../../stack/planning.ts';
 import { editDeps } from '../../stack/run.ts';
+import { toType } from '../../terminal.ts';
 import { countVms, stateView } from '../../views/state.ts';
 import { writePrivateFile } from '../../write-file.ts';
 import type { StateOptions } from './state.ts';
@@ -46,7 +47,7 @@ export async function runStateBackup(
     return 0;
   }
   if ((await unfinishedRuns(store)).length > 0) {
-    const missing = 'Its results are in its journal, and not in this copy. Resume it first: proxwright apply';
+    const missing = `Its results are in its journal, and not in this copy. Resume it first: ${toType(deps.terminal, 'apply')}`;
     deps.terminal.log('warn', `A run is unfinished. ${missing}`);
   }
   if (options.out !== undefined) {

@@ -7,6 +7,7 @@ import { requireConsent } from '../../consent.ts';
 import { connect } from '../../stack/connect.ts';
 import { openStack } from '../../stack/open.ts';
 import { editDeps } from '../../stack/run.ts';
+import { toType } from '../../terminal.ts';
 import { countVms, stateView } from '../../views/state.ts';
 import type { StateOptions } from './state.ts';
 
@@ -28,8 +29,8 @@ export async function runStateRecover(options: StateOptions, deps: CommandDeps):
     await replaceState(await editDeps(opened, deps, 'state recover'), state);
     deps.terminal.success(
       found.length > 0
-        ? `Recovered ${found.length} of ${countVms(state)}. To compare them with the file: proxwright plan`
-        : `Recorded the addresses of ${counted(learned.length, 'VM')}. To show them: proxwright output`,
+        ? `Recovered ${found.length} of ${countVms(state)}. To compare them with the file: ${toType(deps.terminal, 'plan')}`
+        : `Recorded the addresses of ${counted(learned.length, 'VM')}. To show them: ${toType(deps.terminal, 'output')}`,
     );
     return 0;
   } finally {

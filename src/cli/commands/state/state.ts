@@ -13,6 +13,7 @@ import { requireConsent } from '../../consent.ts';
 import { connect } from '../../stack/connect.ts';
 import { type OpenedStack, openStack } from '../../stack/open.ts';
 import { editDeps } from '../../stack/run.ts';
+import { toType } from '../../terminal.ts';
 import { stateView } from '../../views/state.ts';
 import { requireAddress } from '../import/import.ts';
 
@@ -25,7 +26,7 @@ export async function runStateList(options: StateOptions, deps: CommandDeps): Pr
   const { state, unfinished } = await readRecorded(store, stack.name);
   stateView(deps).list(state);
   if (unfinished.length > 0) {
-    deps.terminal.log('warn', 'An earlier run is unfinished. To resume it: proxwright apply');
+    deps.terminal.log('warn', `An earlier run is unfinished. To resume it: ${toType(deps.terminal, 'apply')}`);
   }
   for (const { runId, events, place } of (await store.outbox?.unsent()) ?? []) {
     const what = `${counted(events, 'event')} of the run ${runId}`;
@@ -54,7 +55,10 @@ export async function runStateMove(
   stateView(deps).moved(from, to, vm);
   const { stack, file } = opened;
   if (!stack.vms.some(({ address }) => address === to)) {
-    deps.terminal.log('warn', `${file} does not contain ${to}. Rename it there as well, then run: proxwright plan`);
+    deps.terminal.log(
+      'warn',
+      `${file} does not contain ${to}. Rename it there as well, then run: ${toType(deps.terminal, 'plan')}`,
+    );
   }
   return 0;
 }

@@ -22,6 +22,8 @@ export interface Conclusion {
   readonly command: keyof typeof VERBS;
   /** The words after `proxwright` that resume the run; the command alone by default. */
   readonly resume?: readonly string[];
+  /** Whether the run stopped VMs hard. */
+  readonly stopsHard?: boolean;
   readonly code: ExitCode;
   readonly outcomes: ReadonlyMap<string, ResourceOutcome>;
   readonly problems: ReadonlyMap<string, Diagnostic>;
@@ -106,7 +108,16 @@ const VERBS = {
 
 /** The last message of a run. */
 function report(
-  { command, resume = command.split(' '), code, outcomes, tookMs, restartPending, rolls }: Conclusion,
+  {
+    command,
+    resume = command.split(' '),
+    stopsHard = false,
+    code,
+    outcomes,
+    tookMs,
+    restartPending,
+    rolls,
+  }: Conclusion,
   terminal: Terminal,
 ): void {
   const typed = `proxwright ${resume.map(shellWord).join(' ')}`;
@@ -130,7 +141,7 @@ function report(
       [count('skipped'), 'not started'],
     ] as const;
     const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
-    const hard = command === 'destroy' ? ', and add --stop to stop VMs that do not shut down' : '';
+    const hard = command === 'destroy' && !stopsHard ? ', and add --stop to stop VMs that do not shut down' : '';
     terminal.log('error', `${partOf(done, addresses)} done; ${words.join(', ')}. ${advice}${hard}.`);
   }
 }

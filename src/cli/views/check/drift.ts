@@ -1,6 +1,8 @@
 /** Drift: the value that the last apply left in a field, and the value it has now. */
 import type { Address } from '../../../base/address.ts';
+import { OWN_LANGUAGE } from '../../../base/hint.ts';
 import { counted } from '../../../base/values/units.ts';
+import { type Terminal, toType } from '../../terminal.ts';
 import { printValue } from '../plan/plan.ts';
 import { type Paint, padVisible } from '../text/paint.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
@@ -32,7 +34,9 @@ export interface DriftView {
 
 export function driftView(deps: ViewDeps): DriftView {
   return chooseView<DriftView>(deps, {
-    human: ({ print, paint }) => ({ drifts: (_stack, drifts, limits) => print(renderDrift(drifts, paint, limits)) }),
+    human: ({ terminal, print, paint }) => ({
+      drifts: (_stack, drifts, limits) => print(renderDrift(drifts, paint, limits, terminal)),
+    }),
     json: ({ print }) => ({ drifts: (stack, drifts, limits) => print({ stack, drifts, ...limits }) }),
   });
 }
@@ -41,6 +45,7 @@ export function renderDrift(
   drifts: readonly Drift[],
   paint: Paint,
   limits: DriftLimits = { notCompared: 0 },
+  terminal: Pick<Terminal, 'language'> = { language: OWN_LANGUAGE },
 ): string[] {
   const isPartial = limits.notCompared > 0;
   if (drifts.length === 0 && isPartial) return [paint('bold', 'No drift in the VMs that could be compared.')];
@@ -60,5 +65,5 @@ export function renderDrift(
   });
   const total = paint('bold', `${counted(drifts.length, 'VM was', 'VMs were')} changed outside Proxwright.`);
   const isCorrectable = drifts.some(({ gone, fields }) => gone || fields.some(({ leftAlone }) => !leftAlone));
-  return [...blocks.flat(), isCorrectable ? `${total} To correct this: proxwright apply` : total];
+  return [...blocks.flat(), isCorrectable ? `${total} To correct this: ${toType(terminal, 'apply')}` : total];
 }

@@ -43,8 +43,9 @@ export function createScreen(outerDeps: CommandDeps): Screen {
 
 /** Writes messages above the block. */
 export function terminalAbove(
-  { stdout, clock, level, secrets }: Pick<CommandDeps, 'stdout' | 'clock' | 'level' | 'secrets'>,
+  { stdout, clock, level, secrets, terminal }: Pick<CommandDeps, 'stdout' | 'clock' | 'level' | 'secrets' | 'terminal'>,
   area: LiveArea,
 ): CommandDeps['terminal'] {
-  return createTerminal({ stdout, stderr: area.output, clock, level, secrets });
+  const { language } = terminal;
+  return createTerminal({ stdout, stderr: area.output, clock, level, secrets, language });
 }

@@ -2,7 +2,7 @@
 import { counted, printDuration } from '../../../base/values/units.ts';
 import type { RunRecord, StepRecord } from '../../../engine/record/run-record.ts';
 import type { RunSource } from '../../../state/events.ts';
-import type { Terminal } from '../../terminal.ts';
+import { type Terminal, toType } from '../../terminal.ts';
 import type { Paint, Style } from '../text/paint.ts';
 import { renderTable } from '../text/table.ts';
 import { chooseView, type ViewDeps } from '../view.ts';
@@ -24,7 +24,7 @@ export function runsView(deps: ViewDeps): RunsView {
       list: (runs, of) => {
         if (runs.length > 0) print(renderRuns(runs, paint));
         else if (of.all > 0) terminal.log('info', `None of the ${counted(of.all, 'run')} matches.`);
-        else terminal.log('info', 'There is no run yet. To start the first one: proxwright apply');
+        else terminal.log('info', `There is no run yet. To start the first one: ${toType(terminal, 'apply')}`);
         sayWhose(of, terminal);
       },
       run: (run) => print(renderRun(run, paint)),
