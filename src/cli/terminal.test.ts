@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ProxwrightError } from '../base/errors.ts';
+import { advice, command, ownLanguage } from '../base/hint.ts';
 import { KnownSecrets, Secret } from '../base/secret.ts';
 import { VirtualClock } from '../base/virtual-clock.ts';
-import { chooseLogLevel, createTerminal, type TerminalOptions } from './terminal.ts';
+import { chooseLogLevel, createTerminal, type TerminalOptions, toType } from './terminal.ts';
 import { paintFor } from './views/text/paint.ts';
 
 function capture(options: Partial<TerminalOptions> = {}, stream: { isTTY?: boolean; hasColors?: () => boolean } = {}) {
@@ -49,6 +50,14 @@ describe('the terminal', () => {
     terminal.log('warn', 'd');
     terminal.log('error', 'e');
     expect(written.stderr).toBe('WARNING d\nERROR   e\n');
+  });
+
+  it('writes the commands of a hint for the stack that the options select', () => {
+    const { terminal, written } = capture({ language: ownLanguage(['--file', 'my lab.yaml']) });
+    const hint = advice`Run ${command('apply', '--only', 'vm.web')}, or ${command('sim')}.`;
+    terminal.diagnostic({ ...PROBLEM, hint });
+    expect(written.stderr).toContain("Run proxwright apply --file 'my lab.yaml' --only vm.web, or proxwright sim.");
+    expect(toType(terminal, 'plan')).toBe("proxwright plan --file 'my lab.yaml'");
   });
 
   it('prints a diagnostic as text', () => {

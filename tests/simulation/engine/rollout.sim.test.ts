@@ -158,7 +158,9 @@ describe('Ctrl-C', () => {
     scene.abort = new AbortController();
     const next = await scene.plan(one);
     const changes = next.kind === 'ended' ? next.plan.changes : [];
-    expect(changes).toMatchObject([{ kind: 'update', reason: 'An earlier run ended before its guest was ready.' }]);
+    expect(changes).toMatchObject([
+      { kind: 'update', reason: 'An earlier run ended while it started or stopped the VM.' },
+    ]);
     expect(failuresOf(await scene.apply(one))).toEqual([]);
     expect(scene.tasks('qmstart')).toEqual(['OK']);
   });

@@ -44,6 +44,8 @@ describe('a restart that is pending', () => {
     expect(applied.said).toContain(`Applied: 3 VMs in`);
     expect(applied.said).toContain(PENDING);
     expect((await plan()).out).toContain(`No changes. ${PENDING}`);
+    const restarting = await bench.run((deps) => runPlan({ allowRestart: true }, deps));
+    expect(restarting.out).toContain('A restart is still due, for memory.');
     const verified = await verify();
     expect(verified.code, verified.said).toBe(0);
     expect(verified.said).toContain(`Verified: 3 VMs match the file. ${PENDING}`);

@@ -90,7 +90,7 @@ export function planExisting(
       node: actual.node,
       vmid: actual.vmid,
       reason: isUnfinished(recorded)
-        ? unfinishedReason(kind)
+        ? `An earlier run did not finish ${kind === 'complete' ? 'it' : 'changing it'}.`
         : existingReason(kind, differences, { unmanaged, outside }, steps),
       differences,
       inherited: inheritedDevices(desired, values).map(({ key, summary }) => `${key}: ${summary}`),
@@ -160,10 +160,6 @@ function withAuthor<Diff extends ReturnType<typeof diffVm>>(recorded: VmRecord, 
   return { ...diff, differences: diff.differences.map((difference) => ({ ...difference, by: 'file' as const })) };
 }
 
-function unfinishedReason(kind: Change['kind']): string {
-  return kind === 'complete' ? 'An earlier run did not finish it.' : 'An earlier run did not finish changing it.';
-}
-
 function withNeed(last: Step | undefined, step: Step): Step {
   return { ...step, needs: last ? [last.id] : [] };
 }
@@ -218,8 +214,12 @@ function existingReason(
   if (differences.length === 0) {
     if (steps.some(({ action }) => action === 'vm.unhold')) return 'An earlier run did not finish replacing it.';
     const acting = steps.filter(({ action }) => action !== 'vm.verify' && action !== 'vm.ha');
-    if (acting.some(({ action }) => action !== 'vm.ready')) return 'Its power state or node changes.';
-    if (acting.length > 0) return 'An earlier run ended before its guest was ready.';
+    const restart = acting.find((step) => isVmStep(step, 'vm.restart'));
+    if (restart) return `A restart is still due, for ${restart.input.reasons.join(', ')}.`;
+    const actions = acting.map(({ action }) => action);
+    if (actions.some((action) => /^vm\.(migrate|start|stop)$/.test(action))) return 'Its power state or node changes.';
+    if (actions.some((action) => action !== 'vm.ready')) return 'An earlier run did not finish changing it.';
+    if (actions.length > 0) return 'An earlier run ended while it started or stopped the VM.';
     return unmanaged.length > 0
       ? 'The file no longer sets some fields. Proxwright records that and changes nothing.'
       : 'The file now sets values that the VM already has. Proxwright records them and changes nothing.';
