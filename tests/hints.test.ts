@@ -15,6 +15,7 @@ const UNQUOTED = /\bproxwright (?:[a-z-]+ )*(?:--[a-z-]+ )*'?\$\{(?!shellWord\()
 const FIXED = [
   'src/cli/consent.ts',
   'src/cli/stack/plan-file.ts',
+  'src/cli/views/change/apply.ts',
   'src/cli/views/demo.ts',
   'src/cli/views/init.ts',
   'src/cli/views/plan/markdown.ts',

@@ -238,7 +238,7 @@ describe.concurrent('an interrupted apply', () => {
     first.process.kill('SIGINT');
     const end = await first.finished;
     expect(end.code).toBe(130);
-    expect(end.stderr).toContain('Nothing was undone; run proxwright apply --yes again to resume.');
+    expect(end.stderr).toContain('Nothing was undone; run proxwright apply again to resume.');
     expect(existsSync(join(stopped.directory, '.proxwright', 'stopped', 'lock'))).toBe(false);
     expect(await stopped.run('apply', '--yes')).toMatchObject({ code: 0 });
     expect(idsNamed('stopped')).toHaveLength(3);

@@ -25,7 +25,7 @@ it('repeats --replace for a VM that still stands', async () => {
   expect((await apply()).code).toBe(0);
   const { code, said } = await apply({ replace: ['vm.web'] });
   expect(code).toBe(1);
-  expect(said).toContain('run proxwright apply --file stack.yaml --replace vm.web --yes again to resume.');
+  expect(said).toContain('run proxwright apply --file stack.yaml --replace vm.web again to resume.');
 });
 
 it('leaves --replace out once the old VM is gone: the new one would be destroyed', async () => {
@@ -33,14 +33,13 @@ it('leaves --replace out once the old VM is gone: the new one would be destroyed
   expect((await apply()).code).toBe(0);
   const { code, said } = await apply({ replace: ['vm.web'] });
   expect(code).toBe(1);
-  expect(said).toContain('run proxwright apply --file stack.yaml --yes again to resume.');
+  expect(said).toContain('run proxwright apply --file stack.yaml again to resume.');
 });
 
 it('advises --stop only to a destroy without it', async () => {
   bench = await openBench(STACK, [shutdown, { ...shutdown, match: { task: 'qmstop' } }]);
   expect((await apply()).code).toBe(0);
-  const destroy = (stop: boolean) =>
-    bench.run((deps) => runDestroy({ yes: true, stop }, deps), { commandLine: 'proxwright destroy --yes' });
-  expect((await destroy(false)).said).toContain('run proxwright destroy --yes again to resume, and add --stop');
+  const destroy = (stop: boolean) => bench.run((deps) => runDestroy({ yes: true, stop }, deps));
+  expect((await destroy(false)).said).toContain('run proxwright destroy again to resume, and add --stop');
   expect((await destroy(true)).said).toMatch(/again to resume\.\n/);
 });

@@ -2,6 +2,7 @@
 
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Address } from '../../../base/address.ts';
 import { canceled, isCanceled } from '../../../base/errors.ts';
 import { shellWord } from '../../../base/text/shell.ts';
 import { counted } from '../../../base/values/units.ts';
@@ -9,6 +10,7 @@ import { type StackOutputs, stackOutputs } from '../../../engine/outputs/outputs
 import { type OutputFile, outputFiles } from '../../../engine/outputs/render.ts';
 import { argumentsOfAll } from '../../../engine/record/roll-report.ts';
 import type { Change, Plan } from '../../../kinds/change.ts';
+import type { StackState } from '../../../kinds/recorded.ts';
 import type { CommandDeps } from '../../command.ts';
 import { isYes } from '../../consent.ts';
 import { type Failure, problemOfRun } from '../../evidence/incident-file.ts';
@@ -135,19 +137,34 @@ export async function askToProceed({ yes }: ApplyOptions, plan: Plan, deps: Comm
 
 /** Drafts an incident about a failure; a run that the user stopped is not one. */
 export async function executePlan({ options, opened, run, draft }: ApplyWork, plan: Plan): Promise<Conclusion> {
+  const before = run.session.state;
   const execution = await run.execute(plan).catch(async (error: unknown) => {
     if (!isCanceled(error)) await draft({ plan, problems: problemOfRun(error) });
     throw error;
   });
   const conclusion = conclusionOf('apply', execution, opened, run.session.state, plan);
+  const more = argumentsOfAll(conclusion.rolls);
+  const replacing = standing(plan, options, before, run.session.state).flatMap((address) =>
+    more.includes(address) ? [] : ['--replace', address],
+  );
   const { typed, only = [], ...others } = options;
   // Another command names its resources itself.
   const selected = typed === undefined ? { ...others, only } : others;
-  const resume = [...(typed ?? 'apply').split(' '), ...resumingWords(selected, argumentsOfAll(conclusion.rolls))];
+  const resume = [...(typed ?? 'apply').split(' '), ...resumingWords(selected, [...replacing, ...more])];
   applyView(run.deps).concluded({ ...conclusion, resume });
   const { code, problems, outcomes } = conclusion;
   if (code === 1) await draft({ plan, problems, outcomes });
   return conclusion;
+}
+
+/** VMs to replace that still stand. The replacement of any other continues without the option, which would replace the new VM. */
+function standing(plan: Plan, { replace = [] }: ApplyOptions, before: StackState, after: StackState): Address[] {
+  const isAsked = (address: Address) => replace.some((name) => address === name || address.startsWith(`${name}[`));
+  const stands = (address: Address) =>
+    before.vms[address] !== undefined && before.vms[address]?.uuid === after.vms[address]?.uuid;
+  return plan.changes
+    .filter(({ address, kind }) => kind === 'replace' && isAsked(address) && stands(address))
+    .map(({ address }) => address);
 }
 
 export async function writeOutputs({ opened, run: { session, deps } }: ApplyWork): Promise<void> {

@@ -123,6 +123,7 @@ export async function switchOff(context: VmContext, vm: VmObserved, how: StopInp
   const { shutdownMs } = context.timeouts;
   const { status } = context.pve.node(node).vm(vmid);
   context.progress(how);
+  const since = context.clock.ticks();
   try {
     await powerTask(context, vm, {
       what: how,
@@ -139,7 +140,9 @@ export async function switchOff(context: VmContext, vm: VmObserved, how: StopInp
         ),
     });
   } catch (error) {
-    throw how === 'shutdown' && isFamily(error, 'task') ? stubborn(context, vm, error) : error;
+    throw how === 'shutdown' && isFamily(error, 'task')
+      ? stubborn(context, vm, error, context.clock.ticks() - since)
+      : error;
   }
   forgetObserved(context);
 }
@@ -180,9 +183,12 @@ async function untilPower(context: VmContext, vm: VmObserved, request: PowerRequ
   }
 }
 
-function stubborn(context: VmContext, vm: VmObserved, error: ProxwrightError): ProxwrightError {
+function stubborn(context: VmContext, vm: VmObserved, error: ProxwrightError, tookMs: number): ProxwrightError {
+  const { shutdownMs } = context.timeouts;
+  // The task may also fail long before its time is up.
+  const within = tookMs < shutdownMs ? '' : ` within ${printDuration(shutdownMs)}`;
   return error.with({
-    detail: `${vmName(vm)} did not shut down within ${printDuration(context.timeouts.shutdownMs)} and is still running.\n${error.diagnostic.detail}`,
+    detail: `${vmName(vm)} did not shut down${within} and is still running.\n${error.diagnostic.detail}`,
     where: { address: context.address },
     hint: advice`Shut the guest down from inside, allow more time (${setting('rollout.timeouts.shutdown')}), or stop it hard: ${nodeCommand('qm stop', [vm.vmid])}`,
   });
