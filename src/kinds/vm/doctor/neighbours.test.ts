@@ -31,6 +31,10 @@ describe('the check of other VMs', () => {
     const own = { vmid: 700 } as never; // no other field of a recorded VM is used
     const state = { ...patient().state, vms: { 'vm.web': own } };
     expect(checkNeighbours(patient({ observed, state }))).toMatchObject([{ verdict: 'good' }]);
+    const another = { ...patient().state, vms: { 'vm.web': { vmid: 401 } as never } };
+    expect(checkNeighbours(patient({ observed, state: another }))).toMatchObject([
+      { verdict: 'warning', remedy: 'Give one of them another name.' },
+    ]);
   });
 
   it('reports VMs that are hidden, unread or silent, and never counts them as free', () => {

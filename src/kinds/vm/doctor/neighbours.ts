@@ -40,7 +40,9 @@ function sameNames({ stack, state, observed }: CheckInput): Finding[] {
         remedy:
           held && isHalfMade(held)
             ? `Choose another name. ${unlockHint(held)}`.trimEnd()
-            : `Choose another name, or import that VM: ${commandText('import', vm.address, vmid)}`,
+            : state.vms[vm.address]
+              ? 'Give one of them another name.' // import takes no second VM for one address
+              : `Choose another name, or import that VM: ${commandText('import', vm.address, vmid)}`,
         where: whereOf(vm, 'name'),
       });
     });
