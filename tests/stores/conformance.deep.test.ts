@@ -1,7 +1,59 @@
 /** Every store keeps the same contract, on the real server that holds it. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { keepsTheContract, owner } from '../../src/state/testing/conformance.ts';
-import { POSTGRES, S3, type StoreScene, saySkipped } from './stores.ts';
+import { HTTP, POSTGRES, S3, type StoreScene, saySkipped, sceneOf } from './stores.ts';
+
+describe.skipIf(POSTGRES.missing !== undefined)('PostgreSQL, for a user who may not create schemas', () => {
+  let scene: StoreScene;
+  let admin: Client;
+  beforeAll(async () => {
+    scene = await POSTGRES.start();
+    admin = new Client(scene.address);
+    await admin.connect();
+    await admin.query('create role app login');
+  });
+  afterAll(async () => {
+    await admin.end();
+    await scene.stop();
+  });
+
+  it('says what an administrator has to do, and works in the schema that was created for the user', async () => {
+    const asUser = sceneOf(scene.address.replace('proxwright@', 'app@'), {}, { stop: async () => {} });
+    await expect((await asUser.open('lab')).read('state.json')).rejects.toMatchObject({
+      code: 'STATE_UNWRITABLE',
+      diagnostic: { hint: { text: expect.stringContaining('create schema proxwright authorization') } },
+    });
+    await admin.query('create schema proxwright authorization app');
+    const store = await asUser.open('lab');
+    const lock = await store.lock(owner('one'));
+    await store.write('state.json', 'one');
+    await lock.release();
+    expect(await store.read('state.json')).toBe('one');
+    await store.close?.();
+    await asUser.stop();
+  });
+});
+
+describe('a store behind HTTP', () => {
+  // An address has one state, so each test has a server of its own.
+  let scene: StoreScene | undefined;
+  let machine: string;
+  const create = async () => {
+    scene = await HTTP.start();
+    machine = mkdtempSync(join(tmpdir(), 'proxwright-http-'));
+    return scene.open('lab', machine);
+  };
+  afterEach(async () => {
+    await scene?.stop();
+    scene = undefined;
+    rmSync(machine, { recursive: true, force: true });
+  });
+  keepsTheContract({ create });
+});
 
 for (const kind of [POSTGRES, S3]) {
   if (kind.missing !== undefined) saySkipped(`the store in ${kind.name}`, kind.missing);

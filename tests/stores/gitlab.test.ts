@@ -7,7 +7,7 @@ import { emptyState } from '../../src/kinds/recorded.ts';
 import { MemoryStore } from '../../src/state/memory-store.ts';
 import { HttpStore } from '../../src/state/shared/http-store.ts';
 import { readState, STATE_FILE, tombstone, writeState } from '../../src/state/state-file.ts';
-import { owner } from '../../src/state/testing/conformance.ts';
+import { keepsTheContract, owner } from '../../src/state/testing/conformance.ts';
 import { type GitlabStateServer, startGitlabStateServer } from '../support/gitlab-state-server.ts';
 
 let server: GitlabStateServer;
@@ -46,6 +46,15 @@ function storeOn(local = new MemoryStore()): HttpStore {
 
 const state = { ...emptyState('lab'), lineage: 'line' };
 const NOBODY = 2 ** 30;
+
+describe('a store in GitLab', () => {
+  let local: MemoryStore;
+  const create = () => {
+    local = new MemoryStore();
+    return storeOn(local);
+  };
+  keepsTheContract({ create, another: () => storeOn(local) });
+});
 
 describe('a state that GitLab manages', () => {
   it('names the user who holds the lock, and not the run that asks', async () => {

@@ -49,6 +49,10 @@ export async function startGitlabStateServer(user = 'deploy-bot'): Promise<Gitla
       const newest = versions.get(Math.max(...versions.keys()));
       return newest === undefined ? [204] : [200, newest];
     }
+    if (method === 'DELETE') {
+      versions.clear();
+      return [200];
+    }
     if (method !== 'POST') return [405];
     if (body === '') return [204];
     const { serial } = JSON.parse(body) as { readonly serial?: number };

@@ -40,7 +40,9 @@ interface Queries {
 export async function migrate(connection: Queries, schema: string): Promise<number> {
   // Two first runs may come at the same time; the lock ends with the transaction.
   await connection.query('select pg_advisory_xact_lock(hashtext($1))', [`migrate ${schema}`]);
-  await connection.query(`create schema if not exists ${schema}`);
+  // "if not exists" would need the right to create schemas even where an administrator has created this one.
+  const { rows: schemas } = await connection.query('select from pg_namespace where nspname = $1', [schema]);
+  if (schemas.length === 0) await connection.query(`create schema ${schema}`);
   await connection.query(
     `create table if not exists ${schema}.migrations (version int primary key, applied_at timestamptz not null default clock_timestamp())`,
   );

@@ -88,11 +88,16 @@ function unusable(shown: string, cause: unknown): ProxwrightError {
 /** Codes of Node for a certificate that it does not accept. */
 const CERTIFICATE = /^(ERR_TLS_CERT|CERT_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER))/;
 
+/** Of PostgreSQL. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
 function hintFor(cause: unknown): string {
   if (CERTIFICATE.test(codeIn(cause)))
     return 'Check the address. If the certificate is from your own authority, name its PEM file as "ca".';
   if (/RequestTimeTooSkewed/.test(textOf(cause)))
     return 'The clocks of this machine and of the server differ by too much. Set the clock of this machine.';
+  if (codeIn(cause) === INSUFFICIENT_PRIVILEGE)
+    return 'Give this user a schema of its own: create schema proxwright authorization USER. Its tables must belong to it, too.';
   if (/NoSuchBucket/.test(textOf(cause))) return 'Create the bucket, or correct its name.';
   return 'Check its address, the credentials and what they allow.';
 }

@@ -1,6 +1,8 @@
 /** What every store must do: the same tests run against each of them. */
 import { hostname } from 'node:os';
 import { expect, it } from 'vitest';
+import { emptyState } from '../../kinds/recorded.ts';
+import { printState } from '../state-file.ts';
 import type { LockOwner, StateStore } from '../store.ts';
 
 export const owner = (runId: string, changes: Partial<LockOwner> = {}): LockOwner => ({
@@ -23,13 +25,16 @@ export interface StoreUnderTest {
   another?(): StateStore;
 }
 
+/** Some stores keep nothing but a state under its name. */
+const state = (serial: number, lineage = 'line') => printState({ ...emptyState('lab'), lineage, serial });
+
 export function keepsTheContract({ create, another }: StoreUnderTest): void {
   it('keeps documents until they are removed', async () => {
     const store = await create();
     expect(await store.read('state.json')).toBeUndefined();
-    await store.write('state.json', '{"a":1}');
-    await store.write('state.json', '{"a":2}');
-    expect(await store.read('state.json')).toBe('{"a":2}');
+    await store.write('state.json', state(1));
+    await store.write('state.json', state(2));
+    expect(await store.read('state.json')).toBe(state(2));
     await store.remove('state.json');
     expect(await store.read('state.json')).toBeUndefined();
   });
@@ -37,9 +42,11 @@ export function keepsTheContract({ create, another }: StoreUnderTest): void {
   it('keeps every character of a text', async () => {
     const store = await create();
     const text = 'ä€漢😀 "\\\\" \\u0000 \u2028 %41 \t end';
-    await store.write('state.json', `${text}\n${text}`);
+    await store.write('state.json', state(1, text));
+    await store.write('saved/1.json', `${text}\n${text}`);
     await store.append('runs/1.jsonl', text);
-    expect(await store.read('state.json')).toBe(`${text}\n${text}`);
+    expect(await store.read('state.json')).toBe(state(1, text));
+    expect(await store.read('saved/1.json')).toBe(`${text}\n${text}`);
     expect(await store.read('runs/1.jsonl')).toBe(`${text}\n`);
   });
 
@@ -47,7 +54,7 @@ export function keepsTheContract({ create, another }: StoreUnderTest): void {
     const store = await create();
     await store.append('runs/1.jsonl', 'first');
     await store.append('runs/1.jsonl', 'second');
-    await store.write('state.json', '{}');
+    await store.write('state.json', state(1));
     expect(await store.read('runs/1.jsonl')).toBe('first\nsecond\n');
     expect(await store.list()).toEqual(['runs/1.jsonl', 'state.json']);
     expect(await store.list('runs/')).toEqual(['runs/1.jsonl']);
@@ -118,9 +125,9 @@ export function keepsTheContract({ create, another }: StoreUnderTest): void {
     const store = await create();
     const other = another?.() ?? store;
     const lock = await store.lock(owner('one'));
-    await store.write('state.json', 'ours');
+    await store.write('state.json', state(1));
     await store.append('runs/1.jsonl', 'first');
-    expect(await other.read('state.json')).toBe('ours');
+    expect(await other.read('state.json')).toBe(state(1));
     expect(await other.read('runs/1.jsonl')).toBe('first\n');
     expect(await other.list()).toEqual(['runs/1.jsonl', 'state.json']);
     await lock.release();
