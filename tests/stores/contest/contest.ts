@@ -198,7 +198,9 @@ async function perform(
   child.send(job);
   onStart?.(child);
   await ended;
-  arena.giveBack(child);
+  // A run that failed ends its process: a lock that it could not give back is then known to be that of a dead one.
+  if (endOf(saidIn(report)) === 'done') arena.giveBack(child);
+  else child.kill('SIGKILL');
 }
 
 function troublesOf(random: Random, contestants: number): Trouble[] {
