@@ -5,7 +5,7 @@
 import { type Address, kindOf } from '../../../../base/address.ts';
 import type { Diagnostic } from '../../../../base/diagnostics.ts';
 import { ProxwrightError } from '../../../../base/errors.ts';
-import { advice, command, type HintPart, setting } from '../../../../base/hint.ts';
+import { advice, command, type Hint, setting } from '../../../../base/hint.ts';
 import { nodeCommand } from '../../../../base/text/node-command.ts';
 import { printByteSize } from '../../../../base/values/units.ts';
 import type { DestroyedVolume } from '../../../change.ts';
@@ -87,7 +87,7 @@ export function detachedProblem(keeping: Keeping, by: DestroyedBy): Diagnostic |
     code: 'DATA_KEPT',
     where: keeping.vm ? whereOf(keeping.vm, `disks.${slot}.keep`) : { address: keeping.address },
     detail: `Another client detached ${slots.join(' and ')} of "${name}", which is marked as kept. This would destroy ${listed(volumes)}, which may be the data. Nothing was changed.`,
-    hint: advice`Attach the right volume again, on the node: ${nodeCommand('qm set', [vmid], { [slot]: first.volume })}. To destroy the data now: ${givingUp(keeping, name, by)}`,
+    hint: advice`Attach the right volume again, on the node: ${nodeCommand('qm set', [vmid], { [slot]: first.volume })}. ${givingUp(keeping, name, by)}`,
   }).diagnostic;
 }
 
@@ -107,12 +107,12 @@ function namesOf({ vm, recorded }: Keeping): string[] {
 export type DestroyedBy = 'destroy' | 'apply' | 'replace';
 
 /** Destroys what the refused command would have destroyed of this VM, and nothing of others. */
-function givingUp({ address, vm }: Keeping, name: string, by: DestroyedBy): HintPart {
-  const destroysData = ['--destroy-data', name];
-  if (by === 'replace') return command('apply', '--replace', address, ...destroysData);
+function givingUp({ address, vm }: Keeping, name: string, by: DestroyedBy): Hint {
+  const data = ['--destroy-data', name];
+  if (by === 'replace') return advice`This destroys the data: ${command('apply', '--replace', address, ...data)}`;
   const only = kindOf(address) === 'vm' ? ['--only', address] : [];
   const left = by === 'apply' && !vm ? ['--allow-delete'] : [];
-  return command(by, ...only, ...left, ...destroysData);
+  return advice`To destroy the data now: ${command(by, ...only, ...left, ...data)}`;
 }
 
 /** Why a plan that destroys these volumes is refused; undefined where there are none. */
@@ -129,6 +129,6 @@ export function keptProblem(
     code: 'DATA_KEPT',
     where: vm ? whereOf(vm, `disks.${first.slot}.keep`) : { address },
     detail: `This would destroy ${listed(volumes)} of "${name}", which is marked as kept: keep is true. Nothing was changed.`,
-    hint: advice`To give the disk up, set ${setting('keep', false)}, apply that, and try again. To destroy the data now: ${givingUp(keeping, name, by)}`,
+    hint: advice`To give the disk up, set ${setting('keep', false)}, apply that, and try again. ${givingUp(keeping, name, by)}`,
   }).diagnostic;
 }
