@@ -22,3 +22,12 @@ export function rangesOf(numbers: readonly number[]): string {
   }
   return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(', ');
 }
+
+/** More ranges than this are shown by their ends. */
+export const MOST_RANGES = 4;
+
+/** `106–165`, or `2001 … 2247` where a placement has given every third number to one node. */
+export function shortRangesOf(numbers: readonly number[]): string {
+  const ranges = rangesOf(numbers);
+  return ranges.split(', ').length > MOST_RANGES ? `${Math.min(...numbers)} … ${Math.max(...numbers)}` : ranges;
+}

@@ -1,7 +1,7 @@
 /** The cluster: a card for each node, the VMs of the stack first, other guests grey. */
 import type { ComponentChildren } from 'preact';
 import { groupAddress } from '../../base/address.ts';
-import { groupedBy, rangesOf } from '../../base/values/groups.ts';
+import { groupedBy, shortRangesOf } from '../../base/values/groups.ts';
 import { counted } from '../../base/values/units.ts';
 import type { ClusterView, GuestView, NodeView, StorageView } from '../server/source.ts';
 import { useView } from './ask.ts';
@@ -105,7 +105,7 @@ function Family({ family, members, node }: { family: string; members: readonly G
           <span class={`dot ${running === members.length ? 'running' : ''}`} aria-hidden="true" />
           <span class="name">{family}</span>{' '}
           <span class="quiet">
-            {states.join(', ')} · VM {rangesOf(members.map(({ vmid }) => vmid))}
+            {states.join(', ')} · VM {shortRangesOf(members.map(({ vmid }) => vmid))}
           </span>
         </>
       }

@@ -1,6 +1,6 @@
 /** The plan: how many of what, and then each group of equal changes, field by field. */
 import { useState } from 'preact/hooks';
-import { rangesOf } from '../../base/values/groups.ts';
+import { shortRangesOf } from '../../base/values/groups.ts';
 import { counted } from '../../base/values/units.ts';
 import type { ChangeView, FieldView, PlanView } from '../server/source.ts';
 import { useView } from './ask.ts';
@@ -127,7 +127,7 @@ const placeOf = ({ name, node, vmid }: ChangeView) => `${name} on ${node}${vmid 
 /** `60 VMs, worker-1 to worker-60 on pve1, pve2, 106–165`. */
 function describeMembers(members: readonly ChangeView[]): string {
   const nodes = [...new Set(members.map(({ node }) => node))];
-  const ids = rangesOf(members.flatMap(({ vmid }) => vmid ?? []));
+  const ids = shortRangesOf(members.flatMap(({ vmid }) => vmid ?? []));
   const ends = `${members[0]?.name} to ${members.at(-1)?.name}`;
   return `${members.length}: ${ends} on ${nodes.length > 4 ? `${nodes.length} nodes` : nodes.join(', ')}${ids === '' ? '' : `, VM ${ids}`}`;
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { groupAddress } from '../../../base/address.ts';
 import { exactText, quotedText } from '../../../base/text/safe-text.ts';
 import { shellWord } from '../../../base/text/shell.ts';
-import { groupedBy, rangesOf } from '../../../base/values/groups.ts';
+import { groupedBy, MOST_RANGES, shortRangesOf } from '../../../base/values/groups.ts';
 import { counted, printByteSize, printDuration } from '../../../base/values/units.ts';
 import {
   type Change,
@@ -100,8 +100,6 @@ export function wordsOf(change: Change, steps: readonly Step[]): string {
 
 /** A group with more members is named by its first and last one. */
 const MOST_NAMED = 6;
-/** More ranges of IDs than this are shown by their ends, and more nodes only counted. */
-const MOST_LISTED = 4;
 
 /** `db (100 on pve1)`, or `worker-1 … worker-60 (106–165; 30 on pve1, 30 on pve2)`. */
 function namesAndPlaces(members: readonly Change[]): string {
@@ -110,18 +108,13 @@ function namesAndPlaces(members: readonly Change[]): string {
       .map(({ name, vmid, node }) => `${name} (${vmid === undefined ? '' : `${vmid} `}on ${node})`)
       .join(', ');
   }
-  const ids = shortRanges(members.flatMap(({ vmid }) => vmid ?? []));
+  const ids = shortRangesOf(members.flatMap(({ vmid }) => vmid ?? []));
   const nodes = [...groupedBy(members, ({ node }) => node)].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const shares = nodes.map(([node, { length }]) => `${length} on ${node}`).join(', ');
   const where =
-    nodes.length === 1 ? `on ${nodes[0]?.[0]}` : nodes.length > MOST_LISTED ? `on ${nodes.length} nodes` : shares;
+    nodes.length === 1 ? `on ${nodes[0]?.[0]}` : nodes.length > MOST_RANGES ? `on ${nodes.length} nodes` : shares;
   const place = ids === '' ? where : `${ids}${where === shares ? '; ' : ' '}${where}`;
   return `${members[0]?.name} … ${members.at(-1)?.name} (${place})`;
-}
-
-function shortRanges(numbers: readonly number[]): string {
-  const ranges = rangesOf(numbers);
-  return ranges.split(', ').length > MOST_LISTED ? `${Math.min(...numbers)} … ${Math.max(...numbers)}` : ranges;
 }
 
 /** Some changes of a plan. Leaves out VMs that stay as they are, and folds equal changes. */
