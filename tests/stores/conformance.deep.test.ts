@@ -4,16 +4,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { keepsTheContract, owner } from '../../src/state/testing/conformance.ts';
 import { HTTP, POSTGRES, S3, type StoreScene, saySkipped, sceneOf } from './stores.ts';
+
+const CANNOT_CONNECT_NOW = '57P03';
+
+/** A server that is still starting accepts connections, and refuses them then. */
+async function connected(address: string): Promise<Client> {
+  for (;;) {
+    const client = new Client(address);
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === CANNOT_CONNECT_NOW)) throw error;
+    }
+    await systemClock.sleep(50);
+  }
+}
 
 describe.skipIf(POSTGRES.missing !== undefined)('PostgreSQL, for a user who may not create schemas', () => {
   let scene: StoreScene;
   let admin: Client;
   beforeAll(async () => {
     scene = await POSTGRES.start();
-    admin = new Client(scene.address);
-    await admin.connect();
+    admin = await connected(scene.address);
     await admin.query('create role app login');
   });
   afterAll(async () => {
