@@ -224,7 +224,7 @@ export class ModuleValues {
       if (name === 'path') return { value: first === 'module' ? this.module.directory || '.' : '.', used: 1 };
       if (name === 'var') return { value: this.variable(first), used: 1 };
       if (name === 'local') return { value: this.local(first), used: 1 };
-      if (name === 'terraform' && first === 'workspace') return { value: 'default', used: 1 };
+      if (name === 'terraform' && first === 'workspace') throw new NotKnown('only Terraform knows its workspace');
       if (isOurs(name)) return this.ours(name, first);
       return name === 'data' ? this.fromState(`data.${first}.${second}`, 2) : this.fromState(`${name}.${first}`, 1);
     };

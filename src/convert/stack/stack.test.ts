@@ -231,6 +231,19 @@ resource "proxmox_virtual_environment_vm" "web" {
     expect(text).not.toContain('beef');
   });
 
+  it('reports a name that depends on the workspace, and does not take the default one', () => {
+    const main = `
+resource "proxwright_vm" "web" {
+  name   = "web-\${terraform.workspace}"
+  node   = "pve1"
+  memory = "2GiB"
+}
+`;
+    const { findings, text } = stackOf({ files: new Map([['main.tf', main]]), name: 'lab', fieldsOf });
+    expect(findings).toMatchObject([{ kind: 'left', file: 'main.tf', what: 'name' }]);
+    expect(text).not.toContain('web-default');
+  });
+
   it('reads what terraform show -json prints', () => {
     const resource = { mode: 'data', type: 'x', name: 'y', index: 'a', values: { id: 1 } };
     const child = { address: 'module.m', resources: [resource] };
