@@ -66,7 +66,9 @@ describe('the waits of a run', () => {
     }
     expect(silences.long.filter(({ text = '' }) => !BOUND.test(text))).toEqual([]);
     const shown = silences.long.map(({ text }) => text?.replace(/ up to .*/, ''));
-    expect(shown).toEqual(expect.arrayContaining(['clone,', 'before_stop,', 'shutdown,', 'waiting']));
+    expect(shown).toEqual(
+      expect.arrayContaining(['clone,', 'before_stop,', 'shutdown,', 'waiting for its guest agent to answer,']),
+    );
   });
 
   it('have their bounds in the journal, so that the page shows them while they last', async () => {

@@ -151,6 +151,6 @@ vms:
   it('is not there yet for a VM that is created beside the old one', async () => {
     const scene = await full('create_first');
     const end = await scene.plan(large(2, 'create_first'), { replace: ['vm.data'] });
-    expect(failuresOf(end).join()).toContain('This plan needs 4TiB on "nfs" of pve1');
+    expect(failuresOf(end).join()).toContain('This plan needs 4TiB on "nfs";');
   });
 });
