@@ -10,12 +10,10 @@ export TALOSCONFIG=$folder/talosconfig KUBECONFIG=$folder/kubeconfig
 if ! talosctl --nodes "$address" version >/dev/null 2>&1; then
   # As the hand-over script does it: the label of the host, and your patch for this node.
   labels='{"machine":{"nodeLabels":{"proxwright/host":"'$PROXWRIGHT_VM_NODE'"}}}'
+  patches=(--config-patch "$labels")
   patch=$folder/node-$name.yaml
-  if [ -s "$patch" ]; then
-    talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml" --config-patch "$labels" --config-patch "@$patch"
-  else
-    talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml" --config-patch "$labels"
-  fi
+  if [ -s "$patch" ]; then patches+=(--config-patch "@$patch"); fi
+  talosctl apply-config --insecure --nodes "$address" --file "$folder/$role.yaml" "${patches[@]}"
 fi
 until kubectl get node "$name" >/dev/null 2>&1; do sleep 5; done
 kubectl wait --for=condition=Ready "node/$name" --timeout=10m
