@@ -16,6 +16,10 @@ describe('closest', () => {
     expect(closest('x', [])).toBeUndefined();
   });
 
+  it('suggests nothing for a text of a hundred million letters, and does not compare them', () => {
+    expect(closest('memory'.repeat(2e7), ['memory', 'storages'])).toBeUndefined();
+  });
+
   it('prefers the closest of several', () => {
     expect(closest('lock', ['locks', 'lock', 'clock'])).toBe('lock');
   });

@@ -4,10 +4,11 @@
 export function closest(word: string, known: Iterable<string>): string | undefined {
   let best: { readonly word: string; readonly distance: number } | undefined;
   for (const candidate of known) {
+    const limit = best?.distance ?? Math.floor(Math.max(word.length, candidate.length) / 3) + 1;
+    // No distance is smaller than the difference in length, and comparing the letters of a very long word takes long.
+    if (Math.abs(word.length - candidate.length) >= limit) continue;
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
-    if (distance < (best?.distance ?? Math.floor(Math.max(word.length, candidate.length) / 3) + 1)) {
-      best = { word: candidate, distance };
-    }
+    if (distance < limit) best = { word: candidate, distance };
   }
   return best?.word;
 }
