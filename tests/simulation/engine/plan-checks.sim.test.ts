@@ -1,7 +1,8 @@
 /** What the file refers to and the cluster lacks is found by the plan, with the line, before anything is made. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseToken } from '../../../src/pve/index.ts';
 import { worldOf } from '../pve8/support/worlds.ts';
+import { codesOf } from './support/invariants.ts';
 import { LAB_WORLD } from './support/lab-world.ts';
 import { Scene } from './support/scene.ts';
 
@@ -58,6 +59,57 @@ it('refuses an unknown CPU model for a VM that exists', async () => {
     problems: [{ where: { line: 9 }, detail: expect.stringContaining('There is no CPU model "hosts"') }],
   });
   expect(scene.writes()).toEqual([]);
+});
+
+describe('a vmdk file, which Proxmox cannot grow', () => {
+  const local = LAB_WORLD.storages?.local;
+  const volume = { name: '9500/base-9500-disk-0.vmdk', node: 'pve1', size: '1G', used: '1M', data: '1M' };
+  const config = {
+    name: 'appliance',
+    template: 1,
+    scsi0: 'local:9500/base-9500-disk-0.vmdk,size=1G',
+    boot: 'order=scsi0',
+  };
+  const world = worldOf('9.2', {
+    ...LAB_WORLD,
+    storages: {
+      ...LAB_WORLD.storages,
+      local: { ...local, content: [...(local?.content ?? []), 'images'], volumes: [...(local?.volumes ?? []), volume] },
+    },
+    vms: { ...LAB_WORLD.vms, 9500: { node: 'pve1', config } },
+  });
+
+  it('is refused at its line, and converted before it grows where the file says so', async () => {
+    const scene = new Scene({ world });
+    const disk = (more: string) => stack(`disks: { scsi1: { storage: local, ${more} } }`);
+    await scene.apply(disk('format: vmdk, size: 1GiB'));
+    expect(await scene.apply(disk('format: vmdk, size: 2GiB'))).toMatchObject({
+      kind: 'refused',
+      problems: [
+        {
+          code: 'BAD_VALUE',
+          where: { line: 9 },
+          detail: expect.stringContaining('vmdk file, which Proxmox cannot grow'),
+        },
+      ],
+    });
+    expect(scene.writes()).toEqual([]);
+    expect(codesOf(await scene.apply(disk('format: qcow2, size: 2GiB')))).toEqual([]);
+    expect(await scene.plan(disk('format: qcow2, size: 2GiB'))).toMatchObject({ kind: 'ended', plan: { steps: [] } });
+  });
+
+  it('is refused in a template too, unless the clone gets another format', async () => {
+    const scene = new Scene({ world });
+    const cloned = (more: string) =>
+      stack('disks: { scsi0: { size: 2GiB } }').replace('ubuntu-24.04, storage: local-lvm', `appliance, ${more}`);
+    expect(await scene.plan(cloned('mode: full'))).toMatchObject({
+      kind: 'refused',
+      problems: [{ where: { line: 9 }, detail: expect.stringContaining('vmdk file, which Proxmox cannot grow') }],
+    });
+    expect(await scene.plan(cloned('mode: full, storage: local-lvm'))).toMatchObject({ kind: 'ended' });
+    expect(await scene.plan(cloned('mode: linked'))).toMatchObject({ kind: 'ended' });
+    expect(codesOf(await scene.apply(cloned('mode: full, format: qcow2, storage: local')))).toEqual([]);
+  });
 });
 
 it('asks for the list of CPU models only where a VM gets one', async () => {

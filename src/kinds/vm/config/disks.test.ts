@@ -262,6 +262,17 @@ describe('a change of a drive', () => {
     expect(diskProblem('scsi0', disk({ set: { ssd: '1' } }), 'ssd', DISK)).toBeUndefined();
   });
 
+  it('to a larger size is impossible for a vmdk file, unless it is converted or moved first', () => {
+    const vmdk = 'local:101/vm-101-disk-0.vmdk,size=1G';
+    const grown = (more: object) => diskProblem('scsi0', disk({ sizeBytes: 2 * GIB, ...more }), 'size', vmdk);
+    const problem = 'scsi0 is a vmdk file, which Proxmox cannot grow; format: qcow2 converts it first.';
+    expect(grown({})).toBe(problem);
+    expect(grown({ format: 'vmdk', storage: 'local' })).toBe(problem);
+    expect(grown({ format: 'qcow2' })).toBeUndefined();
+    expect(grown({ storage: 'tank' })).toBeUndefined();
+    expect(grown({ sizeBytes: GIB })).toBeUndefined();
+  });
+
   it('to a smaller size is refused, beyond the rounding of a storage', () => {
     expect(shrinkProblem('scsi0', 16 * GIB, DISK)).toBe('scsi0 already has 32GiB; disks can only grow.');
     expect(shrinkProblem('scsi0', 32 * GIB - 64 * MIB, DISK)).toBeUndefined();

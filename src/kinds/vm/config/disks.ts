@@ -211,6 +211,13 @@ export function diskProblem(
       return storageOf(drive) === undefined
         ? `${key} is ${drive.file}, which belongs to no storage, so Proxmox cannot move it.`
         : undefined;
+    case 'size':
+      // It moves before it grows, and may then have another format.
+      return formatOfVolume(drive) === 'vmdk' &&
+        isDiskPartSatisfied(key, desired, 'format', actual) &&
+        isDiskPartSatisfied(key, desired, 'storage', actual)
+        ? `${key} is a vmdk file, which Proxmox cannot grow; format: qcow2 converts it first.`
+        : undefined;
     default:
       return isFixedPart(key, part) ? `${key} cannot be changed after it has been created.` : undefined;
   }

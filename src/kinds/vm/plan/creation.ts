@@ -5,7 +5,7 @@ import type { Findings } from '../../kind.ts';
 import type { Observed } from '../../observed.ts';
 import type { Step } from '../../step.ts';
 import type { DesiredConfig } from '../config/desired.ts';
-import { drivesOf } from '../config/disks.ts';
+import { drivesOf, formatOfVolume } from '../config/disks.ts';
 import { inheritedDevices } from '../config/inherited.ts';
 import { packDesired, withoutSeed } from '../config/packed.ts';
 import { printPropertyOf } from '../config/parts.ts';
@@ -115,10 +115,13 @@ function creationReason(vm: ResolvedVm, template: TemplateChoice | undefined): s
 /** The values that a clone will have: `clone.storage` and `clone.format` decide where and how its volumes are stored. */
 function asCloned({ fields: { clone } }: ResolvedVm, base: ReadonlyMap<string, string>): Map<string, string> {
   const values = new Map(base);
-  const { storage, format } = clone ?? {};
+  const { storage, mode } = clone ?? {};
+  // A linked clone of a file is always qcow2.
+  const format = clone?.format ?? (mode === 'linked' ? 'qcow2' : undefined);
   if (storage === undefined && format === undefined) return values;
-  for (const { key, kind, file, value } of drivesOf(base)) {
-    if (kind === 'cdrom') continue;
+  for (const drive of drivesOf(base)) {
+    const { key, kind, file, value } = drive;
+    if (kind === 'cdrom' || (mode === 'linked' && formatOfVolume(drive) === undefined)) continue;
     const name = kind === 'cloud-init' ? 'cloudinit' : `to-come${format === undefined ? '' : `.${format}`}`;
     values.set(key, printPropertyOf(key, value.with('file', `${storage ?? file.split(':')[0]}:${name}`)));
   }
