@@ -1,4 +1,4 @@
-/** The output of the built command in a pipe: whoever reads slowly gets all of it, and whoever stops reading ends it. */
+/** The output of the built command in a pipe: a slow reader gets all of it, and a reader that stops ends the command. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
